@@ -1,0 +1,104 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// Tally counts the whole GPUs of one model by the condition of their nodes. Every
+// GPU is counted once: the five counts add up to Total.
+type Tally struct {
+	Model                               string
+	Total                               int
+	Busy, Free, Draining, Faulty, Other int
+}
+
+// Tallies counts the GPUs of a snapshot, the most numerous model first. All counts
+// come from that one snapshot, so no share can exceed the whole.
+func Tallies(s *fleet.Snapshot) []Tally {
+	byModel := map[string]*Tally{}
+	for _, n := range s.Nodes {
+		gpus := NodeGPUs(n)
+		if gpus.Total == 0 {
+			continue
+		}
+		t := byModel[gpus.Model]
+		if t == nil {
+			t = &Tally{Model: gpus.Model}
+			byModel[gpus.Model] = t
+		}
+		t.add(gpus, n.Condition())
+	}
+	all := make([]Tally, 0, len(byModel))
+	for _, t := range byModel {
+		all = append(all, *t)
+	}
+	slices.SortFunc(all, func(a, b Tally) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Model, b.Model))
+	})
+	return all
+}
+
+func (t *Tally) add(g fleet.GPUCount, c fleet.Condition) {
+	t.Total += g.Total
+	switch c {
+	case fleet.CondFaulty:
+		t.Faulty += g.Total
+	case fleet.CondDraining:
+		t.Draining += g.Total
+	case fleet.CondOther:
+		t.Other += g.Total
+	case fleet.CondBusy, fleet.CondFree:
+		used := min(g.Allocated, g.Total)
+		t.Busy += used
+		t.Free += g.Total - used
+	}
+}
+
+// NodeGPUs is the node's GPUs over all its schedulers: they are the same devices,
+// so the largest total counts, and what any scheduler has given away is taken.
+func NodeGPUs(n *fleet.Node) fleet.GPUCount {
+	var g fleet.GPUCount
+	for i := range n.Views {
+		v := n.Views[i].GPUs
+		if v.Total > g.Total {
+			g.Total, g.Model = v.Total, v.Model
+		}
+		g.Allocated += v.Allocated
+	}
+	if g.Model == "" {
+		g.Model = "gpu"
+	}
+	g.Allocated = max(0, min(g.Allocated, g.Total))
+	return g
+}
+
+// Demand is what the queue waits for.
+type Demand struct{ Jobs, GPUs int }
+
+// Waiting adds up the jobs that wait and the GPUs they want. The waiting rest of
+// an array counts as its tasks.
+func Waiting(s *fleet.Snapshot) Demand {
+	var d Demand
+	for _, j := range s.Jobs {
+		if !j.Waiting() {
+			continue
+		}
+		d.Jobs += Tasks(j)
+		d.GPUs += Wants(j)
+	}
+	return d
+}
+
+// Tasks is how many jobs the record stands for.
+func Tasks(j *fleet.Job) int {
+	if j.Array == nil {
+		return 1
+	}
+	return max(1, j.Array.Count)
+}
+
+// Wants is how many GPUs the record asks for, with all the tasks it stands for.
+func Wants(j *fleet.Job) int { return j.GPUs.Wanted * Tasks(j) }
