@@ -1,0 +1,152 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gpuctl/gpuctl/internal/actions"
+	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/slurm"
+)
+
+// gracePoll is how often a job is looked at while it has time to save.
+const gracePoll = 5 * time.Second
+
+// call carries out one operation over a transport that can.
+type call struct {
+	op slurm.Op
+	do func(ctx context.Context, t slurm.Transport, s actions.Step) error
+}
+
+var calls = map[string]call{
+	opDrain: {slurm.OpUpdateNode, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.UpdateNodes(ctx, []string{s.Target.Name}, slurm.NodeChange{State: "DRAIN", Reason: s.Args["reason"]})
+	}},
+	opResumeNode: {slurm.OpUpdateNode, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.UpdateNodes(ctx, []string{s.Target.Name}, slurm.NodeChange{State: "RESUME"})
+	}},
+	opHold: {slurm.OpHold, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Hold(ctx, s.Args["id"])
+	}},
+	opRelease: {slurm.OpRelease, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Release(ctx, s.Args["id"])
+	}},
+	opRequeue: {slurm.OpRequeue, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Requeue(ctx, s.Args["id"], s.Args["hold"] == "true")
+	}},
+	opCancel: {slurm.OpCancel, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Signal(ctx, s.Args["id"], s.Args["signal"], false)
+	}},
+	opSignal: {slurm.OpSignal, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Signal(ctx, s.Args["id"], s.Args["signal"], s.Args["batch"] == "true")
+	}},
+	opSuspend: {slurm.OpSuspend, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Suspend(ctx, s.Args["id"])
+	}},
+	opResume: {slurm.OpSuspend, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		return t.Resume(ctx, s.Args["id"])
+	}},
+	opStartNow:  jobUpdate(func(actions.Step) (slurm.JobChange, error) { return slurm.JobChange{StartNow: true}, nil }),
+	opExclude:   jobUpdate(excludeChange),
+	opPriority:  jobUpdate(priorityChange),
+	opTimeLimit: jobUpdate(func(s actions.Step) (slurm.JobChange, error) { return slurm.JobChange{TimeLimit: s.Args["want"]}, nil }),
+	opPartition: jobUpdate(func(s actions.Step) (slurm.JobChange, error) { return slurm.JobChange{Partition: s.Args["value"]}, nil }),
+}
+
+func jobUpdate(change func(actions.Step) (slurm.JobChange, error)) call {
+	return call{slurm.OpUpdateJob, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
+		c, err := change(s)
+		if err != nil {
+			return err
+		}
+		return t.UpdateJob(ctx, s.Args["id"], c)
+	}}
+}
+
+func excludeChange(s actions.Step) (slurm.JobChange, error) {
+	nodes, err := fleet.ExpandHosts(s.Args["nodes"], fleet.MaxHosts)
+	return slurm.JobChange{Exclude: nodes}, err
+}
+
+func priorityChange(s actions.Step) (slurm.JobChange, error) {
+	n, err := strconv.ParseInt(s.Args["value"], 10, 64)
+	return slurm.JobChange{Priority: &n}, err
+}
+
+// Do implements actions.Backend.
+func (b *Backend) Do(ctx context.Context, s actions.Step) error {
+	if s.Op == opGrace {
+		return b.grace(ctx, s)
+	}
+	if s.Op == opRequeue && b.requeuedAlready(ctx, s) {
+		return nil
+	}
+	c, ok := calls[s.Op]
+	if !ok {
+		return fmt.Errorf("%w: step %q is not known to this version of gpuctl", actions.ErrRefused, s.Op)
+	}
+	t, err := b.client.Writer(c.op)
+	if err != nil {
+		return fmt.Errorf("%w: %w", actions.ErrRefused, err)
+	}
+	return classify(c.do(ctx, t, s))
+}
+
+// requeuedAlready keeps a requeue from happening twice: a job that saved and went
+// back into the queue by itself, or a step that a killed console had sent.
+func (b *Backend) requeuedAlready(ctx context.Context, s actions.Step) bool {
+	r, err := b.Check(ctx, s)
+	return err == nil && r.Holds
+}
+
+// grace waits until the time to save is over or the job has left by itself.
+func (b *Backend) grace(ctx context.Context, s actions.Step) error {
+	d, err := time.ParseDuration(s.Args["grace"])
+	if err != nil {
+		return fmt.Errorf("%w: grace: %w", actions.ErrRefused, err)
+	}
+	end := time.NewTimer(d)
+	defer end.Stop()
+	poll := time.NewTicker(gracePoll)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			return nil
+		case <-poll.C:
+			if jobs, err := b.job(ctx, s.Args["id"]); err == nil && !anyRuns(jobs, s) {
+				return nil
+			}
+		}
+	}
+}
+
+// anyRuns reports whether the run that was signalled is still there.
+func anyRuns(jobs []slurm.JobDetail, s actions.Step) bool {
+	before, _ := strconv.Atoi(s.Args["restarts"])
+	for i := range jobs {
+		if jobs[i].Active() && jobs[i].Restarts <= before {
+			return true
+		}
+	}
+	return false
+}
+
+// classify maps the client's errors to what a run does about them.
+func classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, slurm.ErrUnreachable), errors.Is(err, slurm.ErrBusy), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", actions.ErrUnreachable, err)
+	case errors.Is(err, slurm.ErrDenied), errors.Is(err, slurm.ErrState), errors.Is(err, slurm.ErrNotFound),
+		errors.Is(err, slurm.ErrUnsupported), errors.Is(err, slurm.ErrInput), errors.Is(err, slurm.ErrAuth):
+		return fmt.Errorf("%w: %w", actions.ErrRefused, err)
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package slurm
+
+import (
+	"strconv"
+
+	"github.com/gpuctl/gpuctl/internal/actions"
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// requeue stops a job and puts it back into the queue under the same id.
+func (p *planner) requeue(t actions.Target, j *fleet.Job) {
+	before := jobState(j)
+	if j.Waiting() {
+		p.refuse(actions.BlockTarget, t, before, "waits already: it has nothing to stop")
+		return
+	}
+	if !p.requeueable(t, j, before) {
+		return
+	}
+	p.verdict(t, actions.FateAct, before, "")
+	if j.Done() {
+		p.warn("%s has ended (%s): requeueing runs it again from its script", j.ID, j.Base)
+	} else {
+		p.stops(j)
+	}
+	o := p.req.Options
+	if !o.Now && !o.Hold {
+		p.warn("Slurm itself holds a requeued job back for about two minutes (BeginTime); --now starts it as soon as there is room")
+	}
+	p.requeueSteps(t, j, nil)
+}
+
+// requeueable reports whether Slurm will take the job back, and records why not.
+func (p *planner) requeueable(t actions.Target, j *fleet.Job, before string) bool {
+	if j.Requeue {
+		return true
+	}
+	p.refuse(actions.BlockTarget, t, before,
+		"was submitted with --no-requeue, and Slurm would say \"Requested operation is presently disabled\"; allow it first: scontrol update jobid="+j.ID+" requeue=1")
+	return false
+}
+
+// requeueSteps puts a job back and, as asked, changes what must be changed while it
+// is held, releases it, and lets it start at once.
+func (p *planner) requeueSteps(t actions.Target, j *fleet.Job, needs []int) []int {
+	o := p.req.Options
+	hold := o.Hold || len(o.Exclude) > 0 // excluded nodes cannot change while it runs
+	word := "requeue"
+	expect := "restart " + strconv.Itoa(j.Restarts+1) + ", waiting or running again"
+	if hold {
+		word, expect = "requeuehold", "restart "+strconv.Itoa(j.Restarts+1)+", held"
+	}
+	needs = []int{p.step(actions.Step{
+		Name: "requeue " + j.ID, Op: opRequeue, Target: t, Needs: needs,
+		Args: map[string]string{
+			"id": sendID(j), "hold": strconv.FormatBool(hold), "restarts": strconv.Itoa(j.Restarts),
+		},
+		Command: "scontrol " + word + " " + quote(sendID(j)),
+		Expect:  expect,
+	})}
+	needs = p.excludeStep(t, j, needs)
+	if o.Hold {
+		return needs
+	}
+	if hold {
+		needs = p.releaseStep(t, j, needs)
+	}
+	if o.Now {
+		needs = p.startNowStep(t, j, needs)
+	}
+	return needs
+}
