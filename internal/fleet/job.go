@@ -145,3 +145,37 @@ func (j *Job) Active() bool {
 
 // Done reports a job that has ended and holds nothing.
 func (j *Job) Done() bool { return !j.Waiting() && !j.Active() }
+
+// Held reports a job that waits until somebody releases it.
+func (j *Job) Held() bool {
+	if !j.Waiting() {
+		return false
+	}
+	switch j.Reason.Code {
+	case "JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue",
+		"launch_failed_requeued_held", "job_requeued_in_held_state":
+		return true
+	}
+	return j.Has(JobFlagHold)
+}
+
+// Elapsed is how long the job ran, or has run at now. It is false for a job that
+// has not started.
+func (j *Job) Elapsed(now time.Time) (time.Duration, bool) {
+	if j.Started.IsZero() || j.Waiting() {
+		return 0, false
+	}
+	if j.Done() && !j.Ended.IsZero() {
+		now = j.Ended
+	}
+	return max(0, now.Sub(j.Started)), true
+}
+
+// Absent reports that there is no reason: schedulers have several words for it.
+func (r PendingReason) Absent() bool {
+	switch r.Code {
+	case "", "None", "none", "(null)", "N/A":
+		return r.Text == ""
+	}
+	return false
+}

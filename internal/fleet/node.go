@@ -208,3 +208,19 @@ func (n *Node) View(cluster string) *View {
 	}
 	return nil
 }
+
+// GPUCount counts the GPUs of the host itself: two schedulers that share it see the
+// same devices, so totals are not added up but allocations are.
+func (n *Node) GPUCount() GPUCount {
+	var c GPUCount
+	for i := range n.Views {
+		g := n.Views[i].GPUs
+		c.Total = max(c.Total, g.Total)
+		c.Allocated += g.Allocated
+		if c.Model == "" {
+			c.Model = g.Model
+		}
+	}
+	c.Allocated = min(c.Allocated, c.Total)
+	return c
+}
