@@ -1,0 +1,120 @@
+package slurmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// startMunge starts munged on a socket of the cluster's own.
+func (c *Cluster) startMunge(ctx context.Context) error {
+	err := c.launch(ctx, daemon{name: "munged", user: "munge", argv: []string{
+		"/usr/sbin/munged", "--foreground", "--force", "--num-threads=4",
+		"--key-file=" + c.path("munge", "key"), "--socket=" + c.mungeSocket(),
+		"--pid-file=" + c.path("munge", "pid"), "--log-file=" + c.path("munge", "log"), "--seed-file=" + c.path("munge", "seed"),
+	}})
+	if err != nil {
+		return err
+	}
+	return c.waitUp(ctx, "munged", func() bool { return exists(c.mungeSocket()) })
+}
+
+// startDatabase makes an empty MariaDB with the account of slurmdbd, and starts it.
+func (c *Cluster) startDatabase(ctx context.Context) error {
+	data := c.path("mysql", "data")
+	cmd, err := c.Command(ctx, "root", "mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir="+data,
+		"--skip-test-db", "--auth-root-authentication-method=socket", "--innodb-log-file-size=16M")
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("create the database: %w: %s", err, lastLines(string(out), 5))
+	}
+	sock := c.path("mysql", "sock")
+	err = c.launch(ctx, daemon{name: "mariadbd", user: "mysql", argv: []string{
+		"/usr/sbin/mariadbd", "--no-defaults", "--datadir=" + data, "--socket=" + sock, "--pid-file=" + c.path("mysql", "pid"),
+		"--bind-address=" + c.addr, "--port=" + strconv.Itoa(c.port(portDatabase)), "--skip-name-resolve",
+		"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M", "--innodb-lock-wait-timeout=900",
+		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=16M", "--performance-schema=OFF",
+	}})
+	if err != nil {
+		return err
+	}
+	if err := c.waitUp(ctx, "mariadbd", func() bool { return exists(sock) && c.accepts(portDatabase) }); err != nil {
+		return err
+	}
+	return c.createDatabase(ctx, sock)
+}
+
+// createDatabase lets slurmdbd in; it creates its tables itself.
+func (c *Cluster) createDatabase(ctx context.Context, sock string) error {
+	conf, err := os.ReadFile(c.path("etc", "slurmdbd.conf"))
+	if err != nil {
+		return err
+	}
+	pass := regexp.MustCompile(`(?m)^StoragePass=(\w+)$`).FindSubmatch(conf)
+	if pass == nil {
+		return errors.New("slurmdbd.conf has no password")
+	}
+	sql := fmt.Sprintf("create database slurm_acct; create user 'slurm'@'%s' identified by '%s'; grant all on slurm_acct.* to 'slurm'@'%[1]s';", c.addr, pass[1])
+	cmd, err := c.Command(ctx, "root", "mariadb", "--no-defaults", "--socket="+sock)
+	if err != nil {
+		return err
+	}
+	cmd.Stdin = strings.NewReader(sql)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("create the database: %w: %s", err, out)
+	}
+	return nil
+}
+
+// startAccounting starts slurmdbd and makes the cluster known to it.
+func (c *Cluster) startAccounting(ctx context.Context) error {
+	if err := c.launch(ctx, daemon{name: "slurmdbd", user: "slurm", argv: []string{"/usr/sbin/slurmdbd", "-D"}}); err != nil {
+		return err
+	}
+	if err := c.waitUp(ctx, "slurmdbd", func() bool { return c.accepts(portAccounting) }); err != nil {
+		return err
+	}
+	return c.sacctmgr(ctx, "add", "cluster", c.opts.Name)
+}
+
+// createAccounts creates the accounts, the QOS gpulimit (four GPUs a user; jobs over
+// it wait) and the rights of the users.
+func (c *Cluster) createAccounts(ctx context.Context) error {
+	// The resource gres/gpu exists in slurmdbd only once slurmctld has registered there.
+	err := c.Wait(ctx, "gres/gpu in slurmdbd", func() bool {
+		out, err := c.As(ctx, "root", "sacctmgr", "-nP", "show", "tres")
+		return err == nil && strings.Contains(out, "gres|gpu|")
+	})
+	if err != nil {
+		return err
+	}
+	qos := "QOS=normal,gpulimit"
+	for _, args := range [][]string{
+		{"add", "account", "research,prod", "Description=testbed", "Organization=testbed"},
+		{"add", "qos", "gpulimit", "MaxTRESPerUser=gres/gpu=4"},
+		{"add", "user", "alice,bob", "Account=research", "DefaultAccount=research", qos, "DefaultQOS=normal"},
+		{"add", "user", GPUOp, "Account=prod", "DefaultAccount=prod", "AdminLevel=Operator", qos, "DefaultQOS=normal"},
+		{"add", "user", GPUAdm, "Account=prod", "DefaultAccount=prod", "AdminLevel=Administrator", qos, "DefaultQOS=normal"},
+	} {
+		if err := c.sacctmgr(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) sacctmgr(ctx context.Context, args ...string) error {
+	_, err := c.As(ctx, "root", append([]string{"sacctmgr", "-iQ"}, args...)...)
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

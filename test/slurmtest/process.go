@@ -1,0 +1,153 @@
+package slurmtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is one process of this machine: a pid is used again, with another start
+// time it is another process.
+type process struct {
+	pid   int
+	start uint64 // clock ticks since boot
+}
+
+// stat reads /proc/PID/stat: state, parent and start time.
+func stat(pid int) (state string, parent int, start uint64, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0, 0, err
+	}
+	// The name in brackets may hold anything; the fields start after the last one.
+	f := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	if len(f) < 20 {
+		return "", 0, 0, fmt.Errorf("stat of %d: %d fields", pid, len(f))
+	}
+	parent, err1 := strconv.Atoi(f[1])
+	start, err2 := strconv.ParseUint(f[19], 10, 64)
+	return f[0], parent, start, errors.Join(err1, err2)
+}
+
+// newProcess names the process that has a pid now.
+func newProcess(pid int) (process, error) {
+	_, _, start, err := stat(pid)
+	return process{pid, start}, err
+}
+
+// alive is false for a process that has ended, reaped or not: on a machine whose
+// pid 1 reaps slowly kill(pid, 0) misleads.
+func (p process) alive() bool {
+	state, _, start, err := stat(p.pid)
+	return err == nil && start == p.start && state != "Z" && state != "X"
+}
+
+func (p process) signal(s syscall.Signal) {
+	if p.alive() {
+		_ = syscall.Kill(p.pid, s) // it may have ended just now
+	}
+}
+
+// end asks the processes to end, and ends those by force that are left after grace.
+func end(grace time.Duration, ps ...process) {
+	for _, p := range ps {
+		p.signal(syscall.SIGTERM)
+	}
+	if allGone(grace, ps) {
+		return
+	}
+	for _, p := range ps {
+		p.signal(syscall.SIGKILL)
+	}
+	allGone(5*time.Second, ps)
+}
+
+// allGone waits until none of the processes is alive, for at most d.
+func allGone(d time.Duration, ps []process) bool {
+	for deadline := time.Now().Add(d); ; time.Sleep(10 * time.Millisecond) {
+		left := false
+		for _, p := range ps {
+			left = left || p.alive()
+		}
+		if !left {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+}
+
+// pids lists the processes of this machine.
+func pids() []int {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	var list []int
+	for _, d := range dirs {
+		if pid, err := strconv.Atoi(filepath.Base(d)); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// withEnv returns the live processes whose environment holds all the entries, in this
+// root folder (a cluster in a chroot has the same paths), and all their descendants.
+func withEnv(entries ...string) []process {
+	var found []process
+	for _, pid := range pids() {
+		if !hasEnv(pid, entries) || !sameRoot(pid) {
+			continue
+		}
+		if p, err := newProcess(pid); err == nil && p.alive() && pid != os.Getpid() {
+			found = append(found, p)
+		}
+	}
+	return withDescendants(found)
+}
+
+func hasEnv(pid int, entries []string) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false
+	}
+	env := strings.Split(string(raw), "\x00")
+	for _, e := range entries {
+		if !slices.Contains(env, e) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameRoot(pid int) bool {
+	theirs, err1 := os.Stat(fmt.Sprintf("/proc/%d/root", pid))
+	ours, err2 := os.Stat("/")
+	return err1 == nil && err2 == nil && os.SameFile(theirs, ours)
+}
+
+// withDescendants adds the children of the processes, and theirs.
+func withDescendants(ps []process) []process {
+	in := map[int]bool{}
+	for _, p := range ps {
+		in[p.pid] = true
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, pid := range pids() {
+			state, parent, start, err := stat(pid)
+			if err != nil || in[pid] || !in[parent] || state == "Z" {
+				continue
+			}
+			in[pid], grown = true, true
+			ps = append(ps, process{pid, start})
+		}
+	}
+	return ps
+}
