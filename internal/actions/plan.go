@@ -24,6 +24,15 @@ const (
 	Update Verb = "update"
 )
 
+// Known reports whether gpuctl has the verb.
+func (v Verb) Known() bool {
+	switch v {
+	case Drain, Undrain, Hold, Release, Requeue, Cancel, Preempt, Suspend, Unsuspend, Update:
+		return true
+	}
+	return false
+}
+
 // Target names one thing that a request is about.
 type Target struct {
 	Kind    fleet.Kind   `json:"kind"` // node or job
@@ -86,6 +95,8 @@ type Plan struct {
 	// Inverse is the request that takes the plan back; nil when nothing can.
 	Inverse *Request `json:"inverse,omitempty"`
 	Guard   Guard    `json:"guard"`
+	// GuardWhy says what raised Guard above what the config asks for.
+	GuardWhy []string `json:"guardWhy,omitempty"`
 	// Word is what must be typed at GuardTyped: the node's name, or the cluster's
 	// for several targets.
 	Word    string        `json:"word,omitempty"`
@@ -120,8 +131,9 @@ type TargetPlan struct {
 
 // Blocker is something that refuses a plan.
 type Blocker struct {
-	Code BlockCode `json:"code"`
-	Text string    `json:"text"` // one sentence: what, where, what next
+	Code    BlockCode `json:"code"`
+	Text    string    `json:"text"`              // one sentence: what, where, what next
+	Cluster string    `json:"cluster,omitempty"` // whose; empty: of the whole plan
 }
 
 // BlockCode classes blockers, for exit codes and tests.
@@ -136,6 +148,9 @@ const (
 	BlockTarget   BlockCode = "target"  // a target is unknown or in the wrong state
 	BlockCap      BlockCode = "cap"     // more nodes than the window allows
 	BlockInput    BlockCode = "input"   // an option is missing or wrong
+	BlockAudit    BlockCode = "audit"   // it could not be recorded
+	BlockGuard    BlockCode = "guard"   // not confirmed, or not with the right word
+	BlockOld      BlockCode = "old"     // the plan is too old, or was run already
 )
 
 // Impact is what the plan stops.

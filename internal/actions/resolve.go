@@ -1,0 +1,185 @@
+package actions
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// ResolveNodes turns host lists into targets. Every name must be a node of the
+// fleet, else nothing is returned: half a list acted on is worse than none.
+// cluster may be empty when the names leave no choice.
+func ResolveNodes(snap *fleet.Snapshot, cluster string, args []string) ([]Target, error) {
+	if err := knownCluster(snap, cluster); err != nil {
+		return nil, err
+	}
+	var targets []Target
+	var problems []string
+	for _, arg := range args {
+		names, err := fleet.ExpandHosts(arg, fleet.MaxHosts)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		for _, name := range names {
+			t, problem := resolveNode(snap, cluster, name)
+			if problem != "" {
+				problems = append(problems, problem)
+			}
+			targets = append(targets, t)
+		}
+	}
+	return resolved(targets, problems)
+}
+
+// resolveNode finds the one view that is meant by a name: the node's own, or the
+// one that a scheduler has for it.
+func resolveNode(snap *fleet.Snapshot, cluster, name string) (Target, string) {
+	n := snap.Node(name)
+	if n == nil {
+		n = nodeBySchedulerName(snap, cluster, name)
+	}
+	if n == nil {
+		return Target{}, name + " is not in the fleet"
+	}
+	var on []string
+	for i := range n.Views {
+		if cluster == "" || n.Views[i].Cluster == cluster {
+			on = append(on, n.Views[i].Cluster)
+		}
+	}
+	switch len(on) {
+	case 0:
+		return Target{}, name + " is not a node of " + orAny(cluster)
+	case 1:
+		return Target{Kind: fleet.KindNode, Cluster: on[0], Name: n.Name}, ""
+	}
+	return Target{}, name + " is on " + strings.Join(on, " and ") + ": say which with --cluster"
+}
+
+// nodeBySchedulerName finds the node that exactly one host has under that name.
+func nodeBySchedulerName(snap *fleet.Snapshot, cluster, name string) *fleet.Node {
+	var found *fleet.Node
+	for _, n := range snap.Nodes {
+		for i := range n.Views {
+			v := &n.Views[i]
+			if v.Node != name || cluster != "" && v.Cluster != cluster || n == found {
+				continue
+			}
+			if found != nil {
+				return nil
+			}
+			found = n
+		}
+	}
+	return found
+}
+
+// ResolveJobs turns job ids into targets. The id of a job array or of a het job
+// stands for all of it that has not ended; notes say so in words ("8 is a job
+// array: 5 tasks"). As with nodes, an id that nothing has refuses them all.
+func ResolveJobs(snap *fleet.Snapshot, cluster string, ids []string) (targets []Target, notes []string, err error) {
+	if err := knownCluster(snap, cluster); err != nil {
+		return nil, nil, err
+	}
+	var problems []string
+	for _, id := range ids {
+		jobs := current(snap.FindJobs(cluster, id))
+		if problem := unclear(id, cluster, jobs); problem != "" {
+			problems = append(problems, problem)
+			continue
+		}
+		for _, j := range jobs {
+			targets = append(targets, Target{Kind: fleet.KindJob, Cluster: j.Key.Cluster, Name: j.ID, Job: j.Key})
+		}
+		if note := familyNote(id, jobs); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	targets, err = resolved(targets, problems)
+	return targets, notes, err
+}
+
+// current drops ended records when one of the others is meant: ids are used
+// again, and an array's finished tasks are not its work. Of ended ones only the
+// newest of each id is meant.
+func current(jobs []*fleet.Job) []*fleet.Job {
+	var live []*fleet.Job
+	newest := map[string]*fleet.Job{}
+	for _, j := range jobs {
+		if !j.Done() {
+			live = append(live, j)
+		}
+		key := j.Key.Cluster + " " + j.Key.ID
+		if have := newest[key]; have == nil || have.Key.Submit < j.Key.Submit {
+			newest[key] = j
+		}
+	}
+	if len(live) > 0 {
+		return live
+	}
+	var last []*fleet.Job
+	for _, j := range jobs {
+		if newest[j.Key.Cluster+" "+j.Key.ID] == j {
+			last = append(last, j)
+		}
+	}
+	return last
+}
+
+// unclear says why the records found cannot be what id means; empty when they can.
+func unclear(id, cluster string, jobs []*fleet.Job) string {
+	if len(jobs) == 0 {
+		return "no job " + id + " on " + orAny(cluster)
+	}
+	var on []string
+	for _, j := range jobs {
+		on = addNew(on, j.Key.Cluster)
+	}
+	if len(on) > 1 {
+		return "job " + id + " is on " + strings.Join(on, " and ") + ": say which with --cluster"
+	}
+	return ""
+}
+
+// familyNote says how many are meant by the one id of a job array or a het job.
+func familyNote(id string, jobs []*fleet.Job) string {
+	first := jobs[0]
+	if first.ID == id || first.Key.ID == id {
+		return ""
+	}
+	if first.Array == nil {
+		return fmt.Sprintf("%s is a heterogeneous job: %d components", id, len(jobs))
+	}
+	tasks := 0
+	for _, j := range jobs {
+		if j.Array != nil {
+			tasks += max(1, j.Array.Count)
+		}
+	}
+	return fmt.Sprintf("%s is a job array: %d tasks", id, tasks)
+}
+
+func knownCluster(snap *fleet.Snapshot, cluster string) error {
+	if cluster == "" || snap.Cluster(cluster) != nil || snap.SourceOf(cluster) != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: there is no cluster %q", ErrInput, cluster)
+}
+
+func resolved(targets []Target, problems []string) ([]Target, error) {
+	switch {
+	case len(problems) > 0:
+		return nil, fmt.Errorf("%w: %s; nothing was done", ErrInput, listWords(problems, 10))
+	case len(targets) == 0:
+		return nil, fmt.Errorf("%w: no name given", ErrInput)
+	}
+	return dedupe(targets), nil
+}
+
+func orAny(cluster string) string {
+	if cluster == "" {
+		return "any cluster"
+	}
+	return cluster
+}
