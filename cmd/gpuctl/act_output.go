@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gpuctl/gpuctl/internal/actions"
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// actOutput reports one action, as lines for people or as one object for scripts.
+type actOutput struct {
+	app    *app
+	format string
+}
+
+// dryRun stands where an outcome would: nothing was done.
+const dryRun actions.Outcome = "dry_run"
+
+func (o *actOutput) people() bool { return o.format == "table" }
+
+// dryRun prints the plan. A plan that would be refused exits as if it had been.
+func (o *actOutput) dryRun(p *actions.Plan) error {
+	if o.people() {
+		printPlan(o.app.stdout, p)
+	} else if err := printObject(o.app.stdout, o.format, actions.Result{Plan: p, Result: dryRun, Steps: []actions.StepResult{}}); err != nil {
+		return err
+	}
+	if len(p.Blockers) > 0 {
+		return &exitError{code: actions.BlockersExit(p.Blockers)}
+	}
+	return nil
+}
+
+// begin says what is about to happen.
+func (o *actOutput) begin(p *actions.Plan) {
+	if !o.people() {
+		return
+	}
+	for _, t := range p.Targets {
+		if t.Fate == actions.FateSkip {
+			fmt.Fprintf(o.app.stdout, "%s %s: %s\n", t.Target.Kind, t.Target.Name, t.Why)
+		}
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintln(o.app.stderr, "warning: "+w)
+	}
+	for _, u := range p.UndoneBy {
+		fmt.Fprintln(o.app.stderr, "warning: "+u)
+	}
+}
+
+// refused reports a plan that was not begun.
+func (o *actOutput) refused(p *actions.Plan, err error) error {
+	code := actions.ErrorExit(err)
+	if !o.people() {
+		if perr := printObject(o.app.stdout, o.format, actions.RefusedResult(p, err)); perr != nil {
+			return perr
+		}
+		return &exitError{code: code}
+	}
+	if len(p.Impact.Jobs) > 0 || p.Guard == actions.GuardTyped {
+		printImpact(o.app.stderr, p)
+	}
+	return fail(code, err)
+}
+
+// follow prints what happens until the last event.
+func (o *actOutput) follow(events <-chan actions.Event) error {
+	var done *actions.Result
+	last := map[int]string{}
+	for e := range events {
+		switch {
+		case e.Done != nil:
+			done = e.Done
+		case !o.people():
+		case e.Waiting != nil && last[e.Waiting.N] != e.Waiting.State:
+			last[e.Waiting.N] = e.Waiting.State
+			fmt.Fprintf(o.app.stdout, "  %d  waiting: %s\n", e.Waiting.N, e.Waiting.State)
+		case e.Started != nil && e.Started.Command != "":
+			fmt.Fprintf(o.app.stdout, "  %d  %s: %s\n", e.Started.N, e.Started.Name, e.Started.Command)
+		case e.Started != nil:
+			fmt.Fprintf(o.app.stdout, "  %d  %s\n", e.Started.N, e.Started.Name)
+		case e.Finished != nil:
+			fmt.Fprintf(o.app.stdout, "  %d  %s: %s\n", e.Finished.N, e.Finished.Result.Words(), e.Finished.Detail)
+		}
+	}
+	if done == nil {
+		return failf(exitFailed, "the run ended without a result")
+	}
+	return o.result(done)
+}
+
+func (o *actOutput) result(r *actions.Result) error {
+	if !o.people() {
+		if err := printObject(o.app.stdout, o.format, r); err != nil {
+			return err
+		}
+	} else if r.Message != "" {
+		fmt.Fprintln(o.app.stdout, r.Message)
+	}
+	if code := r.Exit(); code != exitDone {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// printPlan writes the whole plan for people.
+func printPlan(w io.Writer, p *actions.Plan) {
+	fmt.Fprintf(w, "plan to %s %s (nothing is done)\n", p.Verb, targetNames(p))
+	for _, c := range p.Clusters {
+		fmt.Fprintf(w, "as      %s (%s) on %s over %s\n", c.User, c.Role, c.Cluster, c.Via)
+	}
+	for _, t := range p.Targets {
+		line := fmt.Sprintf("%-7s %s %s: now %s", t.Fate, t.Target.Kind, t.Target.Name, t.Before)
+		if t.Why != "" {
+			line += "; " + t.Why
+		}
+		fmt.Fprintln(w, line)
+	}
+	printImpact(w, p)
+	for _, s := range p.Steps {
+		fmt.Fprintf(w, "step %-2d %s\n", s.N, s.Name)
+		if s.Command != "" {
+			fmt.Fprintf(w, "        %s\n", s.Command)
+		}
+		fmt.Fprintf(w, "        then: %s\n", s.Expect)
+	}
+	printNotes(w, p)
+	if len(p.Steps) > 0 {
+		fmt.Fprintf(w, "confirm %s\n", confirmWords(p))
+		fmt.Fprintf(w, "wait    at most %s for the read-back\n", planTimeout(p))
+	}
+}
+
+func printImpact(w io.Writer, p *actions.Plan) {
+	i := p.Impact
+	if len(i.Jobs) > 0 {
+		fmt.Fprintf(w, "stops   %d jobs (%s) of %s: %d GPUs, %.1f GPU-hours\n",
+			len(i.Jobs), strings.Join(i.Jobs, ", "), strings.Join(i.Users, ", "), i.GPUs, i.GPUHours)
+	}
+	if i.Note != "" {
+		fmt.Fprintf(w, "note    %s\n", i.Note)
+	}
+}
+
+func printNotes(w io.Writer, p *actions.Plan) {
+	for _, b := range p.Blockers {
+		fmt.Fprintf(w, "refused %s\n", b.Text)
+	}
+	for _, x := range p.Warnings {
+		fmt.Fprintf(w, "warning %s\n", x)
+	}
+	for _, x := range p.UndoneBy {
+		fmt.Fprintf(w, "undone? %s\n", x)
+	}
+	if p.Inverse != nil {
+		fmt.Fprintf(w, "undo    gpuctl %s %s\n", p.Inverse.Verb, targetNames(p))
+	}
+}
+
+func confirmWords(p *actions.Plan) string {
+	switch p.Guard {
+	case actions.GuardTyped:
+		return "with --confirm " + p.Word
+	case actions.GuardConfirm:
+		return "with --yes"
+	case actions.GuardNone:
+	}
+	return "not needed"
+}
+
+func targetNames(p *actions.Plan) string {
+	var names []string
+	for _, t := range p.Targets {
+		names = append(names, t.Target.Name)
+	}
+	if len(p.Targets) > 0 && p.Targets[0].Target.Kind == fleet.KindNode {
+		return fleet.FoldHosts(names)
+	}
+	return strings.Join(names, " ")
+}
