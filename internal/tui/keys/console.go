@@ -66,7 +66,7 @@ var PageNames = [...]string{"Triage", "Nodes", "Jobs", "GPUs", "Queue", "Timelin
 // nothing; nil means that everything can, which is what documentation shows.
 func Console[C any](off func(C, ID) string) []Binding[C] {
 	var rows []Binding[C]
-	for _, part := range [][]Binding[C]{moving[C](), pages[C](), list[C](), acts[C](), screen[C]()} {
+	for _, part := range [][]Binding[C]{acts[C](), list[C](), pages[C](), moving[C](), screen[C]()} {
 		rows = append(rows, part...)
 	}
 	if off == nil {
@@ -105,7 +105,7 @@ func pages[C any]() []Binding[C] {
 		{ID: Map, Keys: []string{"m"}, Section: s, Help: "map", Long: "Map of the whole fleet, a cell a GPU", Rank: 11},
 		{ID: NextPane, Keys: []string{"tab"}, Section: s, Help: "pane", Long: "Next pane: list, detail, boards"},
 		{ID: PrevPane, Keys: []string{"shift+tab"}, Section: s, Help: "pane", Long: "Previous pane"},
-		{ID: Detail, Keys: []string{"enter"}, Section: s, Help: "detail", Long: "Detail of the row, full screen and without frames, for copying", Rank: 6},
+		{ID: Detail, Keys: []string{"enter"}, Section: s, Help: "detail", Long: "Detail on the full screen, no frames, for copying", Rank: 6},
 		{ID: Back, Keys: []string{"esc"}, Section: s, Help: "back", Long: "Back: close, take marks away, drop the filter"},
 		{ID: Audit, Keys: []string{"A"}, Section: s, Help: "audit", Long: "Audit log: who did what, and what came of it"},
 		{ID: Log, Keys: []string{"w"}, Section: s, Help: "output", Long: "End of the job's output"},
@@ -131,7 +131,7 @@ func acts[C any]() []Binding[C] {
 	return []Binding[C]{
 		{ID: Drain, Keys: []string{"d"}, Section: s, Help: "drain", Long: "Drain the node: no new work, running work ends by itself", Dangerous: true, Rank: 4},
 		{ID: Undrain, Keys: []string{"u"}, Section: s, Help: "undrain", Long: "Give a drained node back", Dangerous: true, Rank: 9},
-		{ID: Recover, Keys: []string{"R"}, Section: s, Help: "recover", Long: "Whole playbook: drain what is broken and get the job back from its last complete checkpoint", Dangerous: true, Rank: 5},
+		{ID: Recover, Keys: []string{"R"}, Section: s, Help: "recover", Long: "Playbook: drain the broken, resume from a checkpoint", Dangerous: true, Rank: 5},
 		{ID: Requeue, Keys: []string{"r"}, Section: s, Help: "requeue", Long: "Stop the job and put it back in the queue", Dangerous: true, Rank: 7},
 		{ID: Resubmit, Keys: []string{"c"}, Section: s, Help: "resubmit", Long: "Submit the job again from a checkpoint", Dangerous: true, Rank: 9},
 		{ID: Preempt, Keys: []string{"p"}, Section: s, Help: "preempt", Long: "Let the job save and make room for another", Dangerous: true, Rank: 13},

@@ -107,6 +107,9 @@ func (t *Theme) Paint(n Name, text string) string { return t.looks[n].paint(text
 // PaintSelected is Paint for text in the row under the cursor.
 func (t *Theme) PaintSelected(n Name, text string) string { return t.selected[n].paint(text) }
 
+// PaintCursor styles the character under the cursor of a text field.
+func (t *Theme) PaintCursor(text string) string { return "\x1b[7m" + text + "\x1b[27m" }
+
 // State is the symbol of a name and a word, painted: a state is never told by
 // its colour alone.
 func (t *Theme) State(n Name, word string) string {
