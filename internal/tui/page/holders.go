@@ -1,11 +1,15 @@
 package page
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/tui/words"
 )
 
 // Holder is a job that holds GPUs which a waiting job could use.
@@ -66,4 +70,20 @@ func earlier(a, b time.Time) int {
 		return -1
 	}
 	return a.Compare(b)
+}
+
+// largest names the users who hold most: "alice 320, bob 24".
+func largest(holders []Holder) string {
+	held := map[string]int{}
+	for _, h := range holders {
+		held[h.Job.User] += h.Job.GPUs.Held
+	}
+	users := slices.SortedFunc(maps.Keys(held), func(a, b string) int {
+		return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, 0, len(users))
+	for _, u := range users {
+		parts = append(parts, fmt.Sprintf("%s %s", u, words.Count(held[u])))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -20,14 +20,15 @@ type Tally struct {
 func Tallies(s *fleet.Snapshot) []Tally {
 	byModel := map[string]*Tally{}
 	for _, n := range s.Nodes {
-		gpus := NodeGPUs(n)
+		gpus := n.GPUCount()
 		if gpus.Total == 0 {
 			continue
 		}
-		t := byModel[gpus.Model]
+		model := cmp.Or(gpus.Model, "gpu")
+		t := byModel[model]
 		if t == nil {
-			t = &Tally{Model: gpus.Model}
-			byModel[gpus.Model] = t
+			t = &Tally{Model: model}
+			byModel[model] = t
 		}
 		t.add(gpus, n.Condition())
 	}
@@ -55,24 +56,6 @@ func (t *Tally) add(g fleet.GPUCount, c fleet.Condition) {
 		t.Busy += used
 		t.Free += g.Total - used
 	}
-}
-
-// NodeGPUs is the node's GPUs over all its schedulers: they are the same devices,
-// so the largest total counts, and what any scheduler has given away is taken.
-func NodeGPUs(n *fleet.Node) fleet.GPUCount {
-	var g fleet.GPUCount
-	for i := range n.Views {
-		v := n.Views[i].GPUs
-		if v.Total > g.Total {
-			g.Total, g.Model = v.Total, v.Model
-		}
-		g.Allocated += v.Allocated
-	}
-	if g.Model == "" {
-		g.Model = "gpu"
-	}
-	g.Allocated = max(0, min(g.Allocated, g.Total))
-	return g
 }
 
 // Demand is what the queue waits for.

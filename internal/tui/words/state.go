@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/tui/line"
 )
 
 // ViewState is a scheduler's own words for a node: MIXED+DRAIN.
 func ViewState(v *fleet.View) string {
 	if len(v.Flags) == 0 {
-		return Line(Or(v.Base))
+		return line.Clean(Or(v.Base))
 	}
-	return Line(Or(v.Base) + "+" + strings.Join(v.Flags, "+"))
+	return line.Clean(Or(v.Base) + "+" + strings.Join(v.Flags, "+"))
 }
 
 // NodeState is the words of every scheduler that knows the node. Two schedulers
@@ -47,31 +48,20 @@ func Condition(n *fleet.Node) string {
 // JobState is a job's own words: RUNNING, PENDING, CANCELLED+COMPLETING.
 func JobState(j *fleet.Job) string {
 	if len(j.Flags) == 0 {
-		return Line(Or(j.Base))
+		return line.Clean(Or(j.Base))
 	}
-	return Line(Or(j.Base) + "+" + strings.Join(j.Flags, "+"))
+	return line.Clean(Or(j.Base) + "+" + strings.Join(j.Flags, "+"))
 }
 
-// Reason is a pending reason in the scheduler's own words.
+// Reason is a pending reason in the scheduler's own words; empty when there is none.
 func Reason(r fleet.PendingReason) string {
 	switch {
-	case NoReason(r.Code) && r.Text == "":
+	case r.Absent():
 		return ""
 	case r.Text == "" || r.Text == r.Code:
-		return Line(r.Code)
-	case NoReason(r.Code):
-		return Line(r.Text)
+		return line.Clean(r.Code)
 	}
-	return Line(r.Code + ", " + r.Text)
-}
-
-// NoReason reports the words schedulers use for "no reason".
-func NoReason(code string) bool {
-	switch code {
-	case "", "None", "none", "(null)", "N/A":
-		return true
-	}
-	return false
+	return line.Clean(r.Code + ", " + r.Text)
 }
 
 // Queues joins partition names for one cell.
@@ -79,5 +69,5 @@ func Queues(q []string) string {
 	if len(q) == 0 {
 		return None
 	}
-	return Line(strings.Join(q, ","))
+	return line.Clean(strings.Join(q, ","))
 }

@@ -2,16 +2,16 @@
 // shows: spans, counts, states, limits. Everything in it is a pure function of its
 // arguments; an absent value is "-", never 0.
 //
-// It imports fleet only.
+// It imports fleet, and line to make text from outside safe.
 package words
 
 import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/tui/line"
 )
 
 // None stands for a value that nobody told.
@@ -106,37 +106,26 @@ func Or(s string) string {
 	return s
 }
 
-// Line makes text from outside safe for one line of a terminal: a newline becomes
-// a visible \n, a tab a blank, and control or invisible formatting characters
-// (escape sequences, direction marks) are shown as ?.
-func Line(s string) string {
-	if !strings.ContainsFunc(s, unprintable) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteByte(' ')
-		case r == '\r':
-		case unprintable(r):
-			b.WriteByte('?')
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // Lines splits text from outside into safe lines.
 func Lines(s string) []string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
-		lines[i] = Line(lines[i])
+		lines[i] = line.Clean(lines[i])
 	}
 	return lines
 }
 
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+// MiB writes a size given in MiB: 512M, 2.0T.
+func MiB(n int64) string {
+	size, unit := float64(n), "M"
+	for _, next := range []string{"G", "T", "P"} {
+		if size < 1024 {
+			break
+		}
+		size, unit = size/1024, next
+	}
+	if unit == "M" || size >= 100 {
+		return strconv.FormatFloat(size, 'f', 0, 64) + unit
+	}
+	return strconv.FormatFloat(size, 'f', 1, 64) + unit
+}

@@ -47,12 +47,6 @@ func TestAgeOfOddTimes(t *testing.T) {
 	}
 }
 
-func TestC10_NewlineInsideAField(t *testing.T) {
-	if got := Line("line1\nline2\x1b[31m\u202eevil\tx"); got != `line1\nline2?[31m?evil x` {
-		t.Errorf("Line = %q", got)
-	}
-}
-
 func TestC18_TimeLimitWords(t *testing.T) {
 	for want, l := range map[string]fleet.Limit{
 		"no limit":    {Kind: fleet.LimitNone},

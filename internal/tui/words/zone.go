@@ -56,3 +56,20 @@ func (z Zone) Stamp(t time.Time) string {
 	}
 	return t.In(z.Loc).Format(time.DateTime) + z.mark
 }
+
+// Moment is when, and on whose clock, the screen is shown.
+type Moment struct {
+	Now  time.Time
+	Zone Zone
+}
+
+// Since writes a time with its age: "2026-11-30 13:59:12Z (4m ago)".
+func (m Moment) Since(t time.Time) string {
+	if t.IsZero() {
+		return None
+	}
+	if t.After(m.Now) {
+		return m.Zone.Stamp(t) + " (in " + Span(t.Sub(m.Now)) + ")"
+	}
+	return m.Zone.Stamp(t) + " (" + Coarse(m.Now, t) + " ago)"
+}

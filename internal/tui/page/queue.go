@@ -1,0 +1,113 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/tui/words"
+)
+
+// Waiter is a job that waits, with why and what helps.
+type Waiter struct {
+	Job *fleet.Job
+	// NeedsOperator marks a job that will never start unless someone acts.
+	NeedsOperator bool
+	Why           string // the reason in full words
+	Next          string // what to do; may be empty
+	Position      int    // among the jobs that wait for the same queue, from 1; 0: it is held
+	Of            int
+}
+
+// Explain tells why one job waits.
+func Explain(s *fleet.Snapshot, j *fleet.Job) Waiter {
+	w := explain(j)
+	for _, o := range s.Jobs {
+		if !o.Waiting() || !sameLine(o, j) || explain(o).NeedsOperator {
+			continue
+		}
+		w.Of++
+		if o != j && before(o, j) {
+			w.Position++
+		}
+	}
+	if !w.NeedsOperator {
+		w.Position++
+	} else {
+		w.Position = 0
+	}
+	return w
+}
+
+// Queue lists the jobs that wait: those that need an operator first, then by
+// priority.
+func Queue(s *fleet.Snapshot) []Waiter {
+	var all []Waiter
+	for _, j := range s.Jobs {
+		if j.Waiting() {
+			all = append(all, explain(j))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Waiter) int {
+		switch {
+		case a.NeedsOperator && !b.NeedsOperator:
+			return -1
+		case b.NeedsOperator && !a.NeedsOperator:
+			return 1
+		}
+		return byPriority(a.Job, b.Job)
+	})
+	number(all)
+	return all
+}
+
+// number gives every job its place in the line of its own queue.
+func number(all []Waiter) {
+	type place struct{ cluster, queue string }
+	last := map[place]int{}
+	for i := range all {
+		if !all[i].NeedsOperator {
+			at := place{all[i].Job.Key.Cluster, all[i].Job.Queue}
+			last[at]++
+			all[i].Position = last[at]
+		}
+	}
+	for i := range all {
+		all[i].Of = last[place{all[i].Job.Key.Cluster, all[i].Job.Queue}]
+	}
+}
+
+func sameLine(a, b *fleet.Job) bool { return a.Key.Cluster == b.Key.Cluster && a.Queue == b.Queue }
+
+func before(a, b *fleet.Job) bool { return byPriority(a, b) < 0 }
+
+func byPriority(a, b *fleet.Job) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Submitted.Compare(b.Submitted), fleet.CompareNatural(a.ID, b.ID))
+}
+
+// EstStart is the scheduler's estimate in words: "est. start in 13h39m".
+func EstStart(j *fleet.Job, now time.Time) string {
+	switch {
+	case j.EstStart.IsZero():
+		return ""
+	case j.EstStart.Before(now):
+		return "est. start due"
+	}
+	return "est. start in " + words.Span(j.EstStart.Sub(now))
+}
+
+// Reason is the reason of the node's worst view that gives one.
+func Reason(n *fleet.Node) fleet.Reason {
+	var worst *fleet.View
+	for i := range n.Views {
+		v := &n.Views[i]
+		if v.Reason.Text != "" && (worst == nil || v.Condition() < worst.Condition()) {
+			worst = v
+		}
+	}
+	if worst == nil {
+		return fleet.Reason{}
+	}
+	return worst.Reason
+}
