@@ -73,7 +73,7 @@ func (r *execRunner) Run(ctx context.Context, argv []string) (Output, error) {
 	case err != nil && !errors.As(err, &exit):
 		return Output{}, fmt.Errorf("run %s: %w", argv[0], err)
 	}
-	return Output{Stdout: out.buf.Bytes(), Stderr: errs.buf.Bytes(), Exit: exitStatus(cmd.ProcessState)}, nil
+	return Output{Stdout: out.buf.Bytes(), Stderr: errs.buf.Bytes(), Exit: processExit(cmd.ProcessState)}, nil
 }
 
 // errTooLarge is the cause with which an answer that is too large ends a command.
@@ -91,8 +91,8 @@ func endedEarly(ctx context.Context, name string, limit int) error {
 	return fmt.Errorf("%s: %w", name, ctx.Err())
 }
 
-// exitStatus is the exit status as a shell tells it.
-func exitStatus(s *os.ProcessState) int {
+// processExit is the exit status as a shell tells it.
+func processExit(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())
 	}
