@@ -62,7 +62,7 @@ var jobTests = map[string]func(j *fleet.Job, s actions.Step) bool{
 	opStartNow:  startable,
 	opCancel:    func(j *fleet.Job, _ actions.Step) bool { return j.Done() },
 	opSignal:    func(*fleet.Job, actions.Step) bool { return true },
-	opGrace:     func(*fleet.Job, actions.Step) bool { return true },
+	opGrace:     left,
 	opStarted:   func(j *fleet.Job, _ actions.Step) bool { return j.Base == fleet.JobRunning },
 	opSuspend:   func(j *fleet.Job, _ actions.Step) bool { return j.Base == fleet.JobSuspended },
 	opResume:    func(j *fleet.Job, _ actions.Step) bool { return j.Base == fleet.JobRunning },
@@ -104,6 +104,12 @@ func requeued(j *fleet.Job, s actions.Step) bool {
 		return ok
 	}
 	return j.Base == fleet.JobPending || j.Base == fleet.JobRunning
+}
+
+// left is true once the run that was asked to save is no longer there.
+func left(j *fleet.Job, s actions.Step) bool {
+	before, _ := strconv.Atoi(s.Args["restarts"])
+	return !j.Active() || j.Restarts > before
 }
 
 func startable(j *fleet.Job, _ actions.Step) bool {

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
 	"github.com/gpuctl/gpuctl/internal/slurm"
 )
-
-// gracePoll is how often a job is looked at while it has time to save.
-const gracePoll = 5 * time.Second
 
 // call carries out one operation over a transport that can.
 type call struct {
@@ -78,9 +74,6 @@ func priorityChange(s actions.Step) (slurm.JobChange, error) {
 
 // Do implements actions.Backend.
 func (b *Backend) Do(ctx context.Context, s actions.Step) error {
-	if s.Op == opGrace {
-		return b.grace(ctx, s)
-	}
 	if s.Op == opRequeue && b.requeuedAlready(ctx, s) {
 		return nil
 	}
@@ -100,41 +93,6 @@ func (b *Backend) Do(ctx context.Context, s actions.Step) error {
 func (b *Backend) requeuedAlready(ctx context.Context, s actions.Step) bool {
 	r, err := b.Check(ctx, s)
 	return err == nil && r.Holds
-}
-
-// grace waits until the time to save is over or the job has left by itself.
-func (b *Backend) grace(ctx context.Context, s actions.Step) error {
-	d, err := time.ParseDuration(s.Args["grace"])
-	if err != nil {
-		return fmt.Errorf("%w: grace: %w", actions.ErrRefused, err)
-	}
-	end := time.NewTimer(d)
-	defer end.Stop()
-	poll := time.NewTicker(gracePoll)
-	defer poll.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-end.C:
-			return nil
-		case <-poll.C:
-			if jobs, err := b.job(ctx, s.Args["id"]); err == nil && !anyRuns(jobs, s) {
-				return nil
-			}
-		}
-	}
-}
-
-// anyRuns reports whether the run that was signalled is still there.
-func anyRuns(jobs []slurm.JobDetail, s actions.Step) bool {
-	before, _ := strconv.Atoi(s.Args["restarts"])
-	for i := range jobs {
-		if jobs[i].Active() && jobs[i].Restarts <= before {
-			return true
-		}
-	}
-	return false
 }
 
 // classify maps the client's errors to what a run does about them.

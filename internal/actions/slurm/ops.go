@@ -13,7 +13,7 @@ const (
 	opStartNow   = "start-now" //
 	opCancel     = "cancel"    // args: signal (empty, TERM or KILL)
 	opSignal     = "signal"    // args: signal, batch
-	opGrace      = "grace"     // args: grace, restarts (before)
+	opGrace      = "grace"     // wait only; args: restarts (before)
 	opStarted    = "started"   // wait only
 	opSuspend    = "suspend"
 	opResume     = "resume"

@@ -78,7 +78,8 @@ func (p *planner) warnJobSteps(t actions.Target, j *fleet.Job) []int {
 	sent := p.step(cancelStep(t, j, sendID(j), signal))
 	return []int{p.step(actions.Step{
 		Name: fmt.Sprintf("give %s %s to save", j.ID, grace), Op: opGrace, Target: t, Needs: []int{sent},
-		Args:   map[string]string{"id": sendID(j), "grace": grace.String(), "restarts": strconv.Itoa(j.Restarts)},
+		WaitOnly: true, Grace: grace,
+		Args:   map[string]string{"id": sendID(j), "restarts": strconv.Itoa(j.Restarts)},
 		Expect: "the time is over, or the job has left by itself",
 	})}
 }
