@@ -72,7 +72,9 @@ func (c *Cluster) createDatabase(ctx context.Context, sock string) error {
 	return nil
 }
 
-// startAccounting starts slurmdbd and makes the cluster known to it.
+// startAccounting starts slurmdbd and makes the cluster and its users known to it.
+// slurmctld is not there yet on purpose: it would be told of each change, half a
+// second each.
 func (c *Cluster) startAccounting(ctx context.Context) error {
 	if err := c.launch(ctx, daemon{name: "slurmdbd", user: "slurm", argv: []string{"/usr/sbin/slurmdbd", "-D"}}); err != nil {
 		return err
@@ -80,33 +82,40 @@ func (c *Cluster) startAccounting(ctx context.Context) error {
 	if err := c.waitUp(ctx, "slurmdbd", func() bool { return c.accepts(portAccounting) }); err != nil {
 		return err
 	}
-	return c.sacctmgr(ctx, "add", "cluster", c.opts.Name)
+	users := strings.ReplaceAll(sacctmgrUsers, "CLUSTER", c.opts.Name)
+	return errors.Join(
+		c.write("users", "root", 0o644, users),
+		c.sacctmgr(ctx, "add", "qos", limitedQOS),
+		c.sacctmgr(ctx, "load", "file="+c.path("etc", "users")),
+	)
 }
 
-// createAccounts creates the accounts, the QOS gpulimit (four GPUs a user; jobs over
-// it wait) and the rights of the users.
-func (c *Cluster) createAccounts(ctx context.Context) error {
-	// The resource gres/gpu exists in slurmdbd only once slurmctld has registered there.
+// limitedQOS is a QOS that all users may use: four GPUs each. Jobs over the limit
+// wait rather than being refused.
+const limitedQOS = "gpulimit"
+
+// sacctmgrUsers is the accounts and the rights of the users, as sacctmgr(1) loads them.
+const sacctmgrUsers = `Cluster - 'CLUSTER':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'research':Description='testbed':Organization='testbed':QOS='normal,gpulimit'
+Account - 'prod':Description='testbed':Organization='testbed':QOS='normal,gpulimit'
+Parent - 'research'
+User - 'alice':DefaultAccount='research'
+User - 'bob':DefaultAccount='research'
+Parent - 'prod'
+User - 'gpuop':DefaultAccount='prod':AdminLevel='Operator'
+User - 'gpuadm':DefaultAccount='prod':AdminLevel='Administrator'
+`
+
+// limitQOS sets the limit of limitedQOS: the resource gres/gpu exists in slurmdbd
+// only once slurmctld has registered there.
+func (c *Cluster) limitQOS(ctx context.Context) error {
 	err := c.Wait(ctx, "gres/gpu in slurmdbd", func() bool {
 		out, err := c.As(ctx, "root", "sacctmgr", "-nP", "show", "tres")
 		return err == nil && strings.Contains(out, "gres|gpu|")
 	})
-	if err != nil {
-		return err
-	}
-	qos := "QOS=normal,gpulimit"
-	for _, args := range [][]string{
-		{"add", "account", "research,prod", "Description=testbed", "Organization=testbed"},
-		{"add", "qos", "gpulimit", "MaxTRESPerUser=gres/gpu=4"},
-		{"add", "user", "alice,bob", "Account=research", "DefaultAccount=research", qos, "DefaultQOS=normal"},
-		{"add", "user", GPUOp, "Account=prod", "DefaultAccount=prod", "AdminLevel=Operator", qos, "DefaultQOS=normal"},
-		{"add", "user", GPUAdm, "Account=prod", "DefaultAccount=prod", "AdminLevel=Administrator", qos, "DefaultQOS=normal"},
-	} {
-		if err := c.sacctmgr(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(err, c.sacctmgr(ctx, "modify", "qos", limitedQOS, "set", "MaxTRESPerUser=gres/gpu=4"))
 }
 
 func (c *Cluster) sacctmgr(ctx context.Context, args ...string) error {

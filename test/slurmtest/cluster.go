@@ -92,7 +92,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		{"slurmd", c.startNodes},
 		{"slurmrestd", c.launchREST},
 		{"sshd", c.StartSSHD},
-		{"accounts", c.createAccounts},
+		{"qos", c.limitQOS},
 		{"nodes", c.waitNodes},
 		{"slurmrestd", c.waitREST},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -76,13 +77,18 @@ func (c *Cluster) StopNode(node string) {
 	end(0, append(withDescendants([]process{c.running(slurmd(node))}), withEnv(c.mark(), nodeMark(node))...)...)
 }
 
-// StartNode starts the slurmd of a node and waits until the controller sees it.
+// StartNode starts the slurmd of a node and waits until it listens and the
+// controller does not call it silent.
 func (c *Cluster) StartNode(ctx context.Context, node string) error {
+	port := portNodes + slices.Index(c.Nodes(), node)
 	if err := c.launchNode(ctx, node); err != nil {
 		return err
 	}
 	return c.waitUp(ctx, slurmd(node), func() bool {
+		if !c.accepts(port) {
+			return false
+		}
 		out, err := c.As(ctx, "root", "sinfo", "-hN", "-n", node, "-o", "%T")
-		return err == nil && !strings.ContainsAny(out, "*")
+		return err == nil && !strings.Contains(out, "*")
 	})
 }
