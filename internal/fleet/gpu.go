@@ -29,7 +29,8 @@ func (g *GPU) ID() string {
 	return g.Node + ":" + strconv.Itoa(g.Index)
 }
 
-// Owner is who holds a GPU, and how we know.
+// Owner is who holds a GPU, and how we know. An Owner whose Job has no ID says that
+// the GPU is allocated and that nobody tells to whom.
 type Owner struct {
 	Job    JobKey
 	Name   string // the job's name

@@ -2,12 +2,30 @@ package fleet
 
 import "strconv"
 
+// lookups are a Snapshot's tables.
+type lookups struct {
+	nodes  map[string]*Node
+	jobs   map[JobKey]*Job
+	onNode map[string][]*Job
+}
+
 // NewSnapshot publishes what it is given as an immutable snapshot with its
 // look-up tables. The caller gives up s and everything reachable from it.
 func NewSnapshot(s Snapshot) *Snapshot {
 	s.nodes = make(map[string]*Node, len(s.Nodes))
+	host := map[viewKey]string{} // of nodes whose scheduler has another name for them
 	for _, n := range s.Nodes {
 		s.nodes[n.Name] = n
+		for i := range n.Views {
+			if v := &n.Views[i]; v.Node != n.Name {
+				host[keyOf(v)] = n.Name
+			}
+		}
+	}
+	for key, name := range host {
+		if s.nodes[key.node] == nil {
+			s.nodes[key.node] = s.nodes[name]
+		}
 	}
 	s.jobs = make(map[JobKey]*Job, len(s.Jobs))
 	s.onNode = make(map[string][]*Job)
@@ -17,13 +35,16 @@ func NewSnapshot(s Snapshot) *Snapshot {
 			continue
 		}
 		for _, n := range j.Nodes {
+			if name, ok := host[viewKey{j.Key.Cluster, n}]; ok {
+				n = name
+			}
 			s.onNode[n] = append(s.onNode[n], j)
 		}
 	}
 	return &s
 }
 
-// Node returns the node of that name, or nil.
+// Node returns the node of that name, or nil. A scheduler's own name of it does too.
 func (s *Snapshot) Node(name string) *Node { return s.nodes[name] }
 
 // Job returns the job of that key, or nil.

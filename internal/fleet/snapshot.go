@@ -69,7 +69,5 @@ type Snapshot struct {
 	Timeline []Event       // newest last, bounded
 	Findings []Finding     // worst first; filled by triage
 
-	nodes  map[string]*Node
-	jobs   map[JobKey]*Job
-	onNode map[string][]*Job
+	lookups
 }
