@@ -129,13 +129,7 @@ func (e *Engine) finish(p *Plan, snap *fleet.Snapshot) {
 	if p.Guard == GuardTyped {
 		p.Word = p.confirmWord()
 	}
-	switch {
-	case p.Request.Options.Timeout > 0:
-		p.Timeout = p.Request.Options.Timeout
-	case p.Timeout == 0:
-		// Calls are spaced out, so many steps take longer than one.
-		p.Timeout = defaultTimeout(p.Verb) + time.Duration(len(p.Steps))*3*callSpacing
-	}
+	p.Timeout = timeout(p)
 	if err := e.opts.Journal.Ready(); err != nil {
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
 			"the journal cannot be written (%v): if gpuctl is killed while this runs, only the audit log tells what was sent", err))
@@ -155,13 +149,20 @@ func (p *Plan) hopeless() []Blocker {
 	return nil
 }
 
-// defaultTimeout is how long a run of the verb may take when nobody says.
-func defaultTimeout(v Verb) time.Duration {
-	switch v {
-	case Requeue, Preempt, Cancel:
-		return 5 * time.Minute // the epilog and KillWait are in it
+// timeout is how long the run may take: what was asked for, else the backends'
+// own time or the verb's, and more for many steps because calls are spaced out.
+func timeout(p *Plan) time.Duration {
+	t := p.Timeout
+	switch {
+	case p.Request.Options.Timeout > 0:
+		return p.Request.Options.Timeout
+	case t > 0:
+	case p.Verb == Requeue || p.Verb == Preempt || p.Verb == Cancel:
+		t = 5 * time.Minute // KillWait and the epilog are in it
+	default:
+		t = time.Minute
 	}
-	return time.Minute
+	return t + time.Duration(len(p.Steps))*3*callSpacing
 }
 
 // dedupe keeps the first of equal targets.

@@ -179,6 +179,9 @@ type Step struct {
 	Expect string `json:"expect"`
 	// WaitOnly steps send nothing: they watch until Expect holds.
 	WaitOnly bool `json:"waitOnly,omitempty"`
+	// Grace makes a step that only gives time: it is verified when Expect is shown
+	// or when the time is over, whichever comes first.
+	Grace time.Duration `json:"grace,omitempty"`
 	// Needs lists the steps (by N) that must be verified first; a step whose need
 	// failed is not tried.
 	Needs []int `json:"needs,omitempty"`

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
-
-// errTimeUp ends a run whose plan's Timeout is over.
-var errTimeUp = errors.New("time is up")
 
 // Run carries the plan out. A *Refusal means that nothing was sent. Otherwise the
 // channel gives every event, ends with Done, and is closed: read it to its end.

@@ -20,6 +20,13 @@ const (
 	settle = 10 * time.Second
 )
 
+var (
+	// errTimeUp ends a run whose plan's Timeout is over.
+	errTimeUp = errors.New("time is up")
+	// errGraceOver ends a step that only gives time.
+	errGraceOver = errors.New("grace is over")
+)
+
 // attempt records the step, sends it, and reads it back.
 func (r *run) attempt(ctx context.Context, s *Step) StepResult {
 	gate := r.e.gates[s.Target.Cluster]
@@ -35,6 +42,8 @@ func (r *run) attempt(ctx context.Context, s *Step) StepResult {
 	err := r.send(ctx, s)
 	gate.leave()
 	switch {
+	case err == nil && s.Grace > 0:
+		return r.grace(ctx, s)
 	case err == nil:
 		return r.watch(ctx, s)
 	case errors.Is(err, ErrRefused):
@@ -53,6 +62,17 @@ func (r *run) send(ctx context.Context, s *Step) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendPatience)
 	defer cancel()
 	return r.e.opts.Backends[s.Target.Cluster].Do(ctx, *s)
+}
+
+// grace gives the time that the step is about.
+func (r *run) grace(ctx context.Context, s *Step) StepResult {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Grace, errGraceOver)
+	defer cancel()
+	res := r.watch(ctx, s)
+	if res.Result == NotVerified && errors.Is(context.Cause(ctx), errGraceOver) {
+		res.Result = Verified
+	}
+	return res
 }
 
 // settle watches for a while whether a call that failed arrived nevertheless.
@@ -123,8 +143,11 @@ func (r *run) check(ctx context.Context, s *Step) (Reading, error) {
 
 // stopped says why a context ended.
 func stopped(ctx context.Context) string {
-	if errors.Is(context.Cause(ctx), errTimeUp) {
+	switch context.Cause(ctx) {
+	case errTimeUp:
 		return "time ran out"
+	case errGraceOver:
+		return "the time given is over"
 	}
 	return "waiting was stopped"
 }
