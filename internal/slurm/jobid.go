@@ -28,6 +28,11 @@ type TaskRange struct{ First, Last, Step int64 }
 // Count is the number of tasks in the range.
 func (r TaskRange) Count() int { return int((r.Last-r.First)/r.Step) + 1 }
 
+// has reports whether the task is in the range.
+func (r TaskRange) has(task int64) bool {
+	return task >= r.First && task <= r.Last && (task-r.First)%r.Step == 0
+}
+
 // String is the range in Slurm's syntax.
 func (r TaskRange) String() string {
 	switch {
@@ -86,25 +91,23 @@ func (id *JobID) tasks(text string) bool {
 		}
 		id.Limit = int(n)
 	}
-	set, id.Truncated = cutShort(set)
-	if !closed && !id.Truncated {
-		return false
-	}
+	set, id.Truncated = uncut(set, closed)
 	id.Tasks, ok = parseTasks(set)
 	return ok
 }
 
-// cutShort takes off the "..." with which Slurm ends a set that it cut, and the
-// last item before it, which may itself be cut.
-func cutShort(set string) (string, bool) {
+// uncut tells whether Slurm cut the set short: it ends in "...", or without its
+// bracket. Then the last item may itself be cut, and is taken off.
+func uncut(set string, closed bool) (whole string, truncated bool) {
 	i := strings.Index(set, "...")
-	if i < 0 {
+	if i < 0 && closed {
 		return set, false
 	}
-	if j := strings.LastIndexByte(set[:i], ','); j >= 0 {
-		return set[:j], true
+	if i >= 0 {
+		set = set[:i]
 	}
-	return "", true
+	j := strings.LastIndexByte(set, ',')
+	return set[:max(j, 0)], true
 }
 
 // ParseTasks reads a task set as scontrol prints it: "2-5%2", "7", "1-9:2,12".

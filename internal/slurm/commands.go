@@ -1,0 +1,177 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// commands is the transport over Slurm's commands. Its Runner pins the
+// environment: TZ=UTC0, SLURM_TIME_FORMAT=standard, SLURM_BITSTR_LEN=0.
+type commands struct {
+	runner Runner
+
+	mu sync.Mutex
+	id *identity // who we are there; does not change while the console runs
+}
+
+// identity is what Hello needs to ask only once.
+type identity struct {
+	user   string
+	offset time.Duration
+}
+
+// NewCommandTransport returns the transport that runs Slurm's commands over r.
+func NewCommandTransport(r Runner) Transport { return &commands{runner: r} }
+
+// Via implements Transport.
+func (c *commands) Via() string { return c.runner.Via() }
+
+// ask runs a command and returns what it printed.
+func (c *commands) ask(ctx context.Context, argv ...string) (string, error) {
+	out, err := c.runner.Run(ctx, argv)
+	if err != nil {
+		return "", err
+	}
+	return string(out.Stdout), verdict(argv, out)
+}
+
+// Nodes implements Transport.
+func (c *commands) Nodes(ctx context.Context) ([]fleet.View, error) {
+	text, err := c.ask(ctx, "scontrol", "-d", "-a", "show", "node")
+	if err != nil {
+		return nil, err
+	}
+	views, rest := textNodes(text)
+	if len(views) == 0 {
+		return nil, fmt.Errorf("scontrol show node: %w: no nodes: %.200s", ErrUnbelievable, rest)
+	}
+	return views, nil
+}
+
+// Node implements Transport.
+func (c *commands) Node(ctx context.Context, name string) (fleet.View, error) {
+	if err := CheckNode(name); err != nil {
+		return fleet.View{}, err
+	}
+	text, err := c.ask(ctx, "scontrol", "-d", "-a", "show", "node", name)
+	if err != nil {
+		return fleet.View{}, err
+	}
+	views, _ := textNodes(text)
+	for i := range views {
+		if views[i].Node == name {
+			return views[i], nil
+		}
+	}
+	return fleet.View{}, fmt.Errorf("node %s: %w", name, ErrNotFound)
+}
+
+// Jobs implements Transport.
+func (c *commands) Jobs(ctx context.Context) ([]fleet.Job, error) {
+	text, err := c.ask(ctx, "squeue", "-h", "-a", "-t", "all", "-O", queueFormat())
+	if err != nil {
+		return nil, err
+	}
+	return textQueue(text), nil
+}
+
+// Job implements Transport.
+func (c *commands) Job(ctx context.Context, id string) ([]JobDetail, error) {
+	want, err := ParseJobID(id)
+	if err != nil {
+		return nil, err
+	}
+	arg := want.Key()
+	if want.Rest { // scontrol knows no "8_[4-7]" here
+		arg = strconv.FormatInt(want.Job, 10)
+	}
+	text, err := c.ask(ctx, "scontrol", "-d", "-a", "show", "job", arg)
+	if err != nil {
+		return nil, err
+	}
+	all := textDetails(text)
+	jobs := slices.DeleteFunc(all, func(d JobDetail) bool { return !want.names(&d.Job) })
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
+	}
+	if jobs[0].Waiting() {
+		jobs[0].Factors = c.factors(ctx, jobs[0].RawID)
+	}
+	return jobs, nil
+}
+
+// names reports whether the record is one that the id stands for.
+func (id JobID) names(j *fleet.Job) bool {
+	switch {
+	case id.Het >= 0:
+		return j.Het != nil && int64(j.Het.Offset) == id.Het
+	case id.Rest: // squeue folds waiting tasks that have records of their own into it
+		return j.Array != nil && (j.Array.Task < 0 || j.Waiting() && id.hasTask(j.Array.Task))
+	case id.Tasks != nil:
+		return j.Array != nil && (id.hasTask(j.Array.Task) || restHas(j.Array, id.Tasks[0].First))
+	}
+	return true
+}
+
+// hasTask reports whether the id stands for the task; "8_*" does for any.
+func (id JobID) hasTask(task int64) bool {
+	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(r TaskRange) bool { return r.has(task) })
+}
+
+// restHas reports whether the task still waits in the rest of its array.
+func restHas(a *fleet.ArrayRef, task int64) bool {
+	tasks, _, _, err := ParseTasks(a.Tasks)
+	return a.Task < 0 && err == nil && JobID{Tasks: tasks}.hasTask(task)
+}
+
+// factors asks for the parts of a waiting job's priority; nil when the cluster
+// does not tell.
+func (c *commands) factors(ctx context.Context, rawID int64) map[string]float64 {
+	text, err := c.ask(ctx, "sprio", "-h", "-j"+strconv.FormatInt(rawID, 10), "-o", factorFormat())
+	if err != nil {
+		return nil
+	}
+	return textFactors(text)
+}
+
+// Partitions implements Transport.
+func (c *commands) Partitions(ctx context.Context) ([]fleet.Partition, error) {
+	text, err := c.ask(ctx, "scontrol", "-a", "show", "partition")
+	return textPartitions(text), err
+}
+
+// Reservations implements Transport.
+func (c *commands) Reservations(ctx context.Context) ([]fleet.Reservation, error) {
+	text, err := c.ask(ctx, "scontrol", "show", "reservation")
+	return textReservations(text), err
+}
+
+// Stats implements Transport.
+func (c *commands) Stats(ctx context.Context) (fleet.SchedulerStats, error) {
+	text, err := c.ask(ctx, "sdiag")
+	return textStats(text), err
+}
+
+// QOS implements Transport.
+func (c *commands) QOS(ctx context.Context) ([]fleet.QOS, error) {
+	text, err := c.ask(ctx, "sacctmgr", "-nP", "show", "qos", "format="+qosColumns)
+	return textQOS(text), err
+}
+
+// Accounting implements Transport.
+func (c *commands) Accounting(ctx context.Context, since time.Time) ([]fleet.Job, error) {
+	text, err := c.ask(ctx, "sacct", "-n", "-P", "-a", "-X", "-D", "--delimiter="+fieldSep,
+		"-S", since.UTC().Format("2006-01-02T15:04:05"), "-E", "now", "-o", acctFormat())
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(textAccounting(text), func(j fleet.Job) bool {
+		return len(j.Oddities) == 0 && j.Ended.Before(since)
+	}), nil
+}

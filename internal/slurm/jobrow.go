@@ -1,0 +1,120 @@
+package slurm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// The separators asked of squeue and sacct: people cannot type them into a name.
+const (
+	fieldSep  = "\x1f"
+	recordSep = "\x1e"
+)
+
+// column is one column asked for, and where it goes.
+type column struct {
+	name string
+	at   func(*jobText) *string
+}
+
+// queueColumns are asked of squeue(1). Every name is known from 22.05 to 26.05.
+var queueColumns = []column{
+	{"jobarrayid", func(t *jobText) *string { return &t.idText }},
+	{"jobid", func(t *jobText) *string { return &t.rawID }},
+	{"name", func(t *jobText) *string { return &t.name }},
+	{"username", func(t *jobText) *string { return &t.user }},
+	{"account", func(t *jobText) *string { return &t.account }},
+	{"partition", func(t *jobText) *string { return &t.queue }},
+	{"qos", func(t *jobText) *string { return &t.qos }},
+	{"state", func(t *jobText) *string { return &t.state }},
+	{"reason", func(t *jobText) *string { return &t.reason }},
+	{"tres-alloc", func(t *jobText) *string { return &t.alloc }},
+	{"tres-per-job", func(t *jobText) *string { return &t.perJob }},
+	{"tres-per-node", func(t *jobText) *string { return &t.perNode }},
+	{"tres-per-socket", func(t *jobText) *string { return &t.perSocket }},
+	{"tres-per-task", func(t *jobText) *string { return &t.perTask }},
+	{"numnodes", func(t *jobText) *string { return &t.numNodes }},
+	{"numcpus", func(t *jobText) *string { return &t.cpus }},
+	{"numtasks", func(t *jobText) *string { return &t.tasks }},
+	{"nodelist", func(t *jobText) *string { return &t.nodes }},
+	{"batchhost", func(t *jobText) *string { return &t.batchHost }},
+	{"reqnodes", func(t *jobText) *string { return &t.reqNodes }},
+	{"schednodes", func(t *jobText) *string { return &t.sched }},
+	{"submittime", func(t *jobText) *string { return &t.submit }},
+	{"eligibletime", func(t *jobText) *string { return &t.eligible }},
+	{"starttime", func(t *jobText) *string { return &t.start }},
+	{"endtime", func(t *jobText) *string { return &t.end }},
+	{"preempttime", func(t *jobText) *string { return &t.preempt }},
+	{"timelimit", func(t *jobText) *string { return &t.limit }},
+	{"restartcnt", func(t *jobText) *string { return &t.restarts }},
+	{"requeue", func(t *jobText) *string { return &t.requeue }},
+	{"prioritylong", func(t *jobText) *string { return &t.priority }},
+	{"dependency", func(t *jobText) *string { return &t.dependency }},
+	{"exit_code", func(t *jobText) *string { return &t.exit }},
+	{"feature", func(t *jobText) *string { return &t.features }},
+	{"comment", func(t *jobText) *string { return &t.comment }},
+	{"workdir", func(t *jobText) *string { return &t.workDir }},
+	{"stdout", func(t *jobText) *string { return &t.out }},
+}
+
+// queueFormat is the -O argument for squeue(1): each column with its separator
+// behind it, which also lifts the limit of 20 characters.
+func queueFormat() string {
+	parts := make([]string, len(queueColumns))
+	for i, c := range queueColumns {
+		parts[i] = c.name + ":" + fieldSep
+	}
+	return strings.TrimSuffix(strings.Join(parts, ","), fieldSep) + recordSep
+}
+
+// textQueue reads squeue's rows. A row that cannot be read is kept with its raw
+// text.
+func textQueue(text string) []fleet.Job {
+	var jobs []fleet.Job
+	for row := range strings.SplitSeq(text, recordSep) {
+		if row = strings.TrimLeft(row, "\r\n"); row != "" {
+			jobs = append(jobs, rowJob(row, queueColumns))
+		}
+	}
+	return jobs
+}
+
+// rowJob makes a job of one row.
+func rowJob(row string, columns []column) fleet.Job {
+	fields := strings.Split(row, fieldSep)
+	if len(fields) != len(columns) {
+		return oddJob(row, fields[0], fmt.Sprintf("row has %d fields instead of %d", len(fields), len(columns)))
+	}
+	var t jobText
+	for i, c := range columns {
+		*c.at(&t) = fields[i]
+	}
+	id, err := ParseJobID(t.idText)
+	if err != nil {
+		return oddJob(row, t.idText, err.Error())
+	}
+	if t.id = id; id.Array() != nil {
+		t.out = "" // squeue 22.05 fills in the wrong number for a task of an array
+	}
+	return t.job()
+}
+
+// oddJob keeps a row that could not be read: it is shown, and nothing is guessed.
+func oddJob(row, idText, why string) fleet.Job {
+	j := fleet.Job{
+		Key:      fleet.JobKey{ID: idText},
+		Kind:     fleet.Slurm,
+		ID:       idText,
+		Base:     fleet.BaseUnknown,
+		ExitCode: -1,
+		Oddities: []string{why},
+		Raw:      strings.ReplaceAll(row, fieldSep, " | "),
+	}
+	if id, err := ParseJobID(idText); err == nil {
+		j.ID, j.Key.ID = id.String(), id.Key()
+		j.Array, j.Het = id.Array(), id.HetRef()
+	}
+	return j
+}
