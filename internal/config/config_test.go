@@ -1,0 +1,141 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func none(string) string { return "" }
+
+func TestLoadOfDesignSample(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "c.yaml", `
+clusters:
+- name: ai_cluster
+  slurm: {ssh: {host: login1}}
+  guard: typed
+- name: prod-a
+  kubernetes: {context: prod-a}
+agents: {via: ssh}
+checkpoints:
+- match: 'user==alice && name~llama'
+  dir: /scratch/{user}/{name}/ckpt
+  resume: {env: RESUME_FROM}
+limits: {nodes_per_window: 4, window: 10m, percent: 10}
+`)
+	c, files, err := Load(Options{File: file, Getenv: none, SystemFile: filepath.Join(dir, "none")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Clusters[0].Slurm.SSH.Host != "login1" || c.Limits.NodesPerWindow != 4 || time.Duration(c.Limits.Window) != 10*time.Minute {
+		t.Errorf("%+v", c)
+	}
+	if len(files) != 2 || files[0].Read || !files[1].Read || files[1].Why != "--config" {
+		t.Errorf("files %+v", files)
+	}
+}
+
+func TestWithoutAnyFileOrHome(t *testing.T) {
+	c, _, err := Load(Options{Getenv: none, SystemFile: "/nonexistent/x"})
+	if err != nil || len(c.Clusters) != 0 || c.State(none) != "" || c.Audit(none) != "" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestStrictestReadOnlyWins(t *testing.T) {
+	dir := t.TempDir()
+	system := write(t, dir, "system.yaml", "readOnly: true\nclusters: [{name: a, readOnly: true, slurm: {local: {}}}]\n")
+	user := write(t, dir, "gpuctl/config.yaml", "readOnly: false\nclusters: [{name: a, readOnly: false, slurm: {local: {}}}]\n")
+	env := func(k string) string {
+		if k == "XDG_CONFIG_HOME" {
+			return filepath.Dir(filepath.Dir(user))
+		}
+		return ""
+	}
+	c, _, err := Load(Options{Getenv: env, SystemFile: system})
+	if err != nil || !c.ReadOnly || !c.Clusters[0].ReadOnly {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// Each wrong file gives one sentence that names the place and what to write.
+func TestMistakesAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"clustres: []": "clustres is not known; did you mean clusters?",
+		"clusters: [{name: a, slurm: {rest: {url: 'localhost:6820', token_file: x}}}]": "clusters[0].slurm.rest.url",
+		"clusters: [{name: a, slurm: {rest: {tokenfile: x}}}]":                         "neither url nor socket",
+		"clusters: [{name: a, slurm: {rest: {url: 'http://h:1'}}}]":                    "no token",
+		"clusters: [{name: a, slurm: {ssh: {}}}]":                                      "clusters[0].slurm.ssh.host is missing",
+		"clusters: [{name: a, slurm: {}}]":                                             "set local, ssh or rest",
+		"clusters: [{name: a}]":                                                        "neither slurm nor kubernetes",
+		"clusters: [{name: a, slurm: {local: {}}}, {name: a, slurm: {local: {}}}]":     "used twice",
+		"clusters: [{slurm: {local: {}}}]":                                             "clusters[0].name is missing",
+		"clusters: [{name: a, interval: 1s, slurm: {local: {}}}]":                      "at least 2s",
+		"clusters: [{name: a, interval: 10, slurm: {local: {}}}]":                      "not a duration",
+		"clusters: [{name: a, guard: maybe, slurm: {local: {}}}]":                      "none, confirm, typed",
+		"limits: {percent: 101}":                                                       "from 0 to 100",
+		"clusters: 5":                                                                  "clusters is number",
+		"checkpoints: [{match: 'a &&'}]":                                               "checkpoints[0].match",
+		"a: [":                                                                         "not YAML",
+		"readOnly: true\nread_only: true":                                              "set twice",
+	} {
+		c := Default()
+		err := decode([]byte(text), &c)
+		if err == nil {
+			err = c.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestNamedFileMustExist(t *testing.T) {
+	_, _, err := Load(Options{File: "/nonexistent/c.yaml", Getenv: none, SystemFile: "/nonexistent/x"})
+	if err == nil || !strings.Contains(err.Error(), "--config") {
+		t.Error(err)
+	}
+}
+
+func TestSampleAndPrintAreConfigs(t *testing.T) {
+	c := Default()
+	if err := decode([]byte(Sample), &c); err != nil || c.Validate() != nil {
+		t.Fatal(err, c.Validate())
+	}
+	text, err := c.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := Default()
+	if err := decode(text, &again); err != nil || again.Clusters[0].Name != "my-cluster" || again.Clusters[0].Slurm.Local == nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(Sample)
+	f.Add("clusters: [{name: a, slurm: {rest: {url: x, tokenCommand: [a, b]}}}]")
+	f.Add("limits: {nodes_per_window: -1, window: 1e9, percent: .nan}")
+	f.Add("nodes: {a/b: c}\nclusters: null")
+	f.Fuzz(func(_ *testing.T, text string) {
+		c := Default()
+		if decode([]byte(text), &c) == nil {
+			_ = c.Validate()
+		}
+	})
+}
