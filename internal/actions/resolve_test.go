@@ -1,0 +1,122 @@
+package actions_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/gpuctl/gpuctl/internal/actions"
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// mixedFleet has a host on two clusters, a node under another name, an array, a
+// het job, and a job id that was used twice.
+func mixedFleet() *fleet.Snapshot {
+	view := func(cluster, node string) fleet.View { return fleet.View{Cluster: cluster, Node: node} }
+	job := func(cluster, id, key string, submit int64, base string) *fleet.Job {
+		return &fleet.Job{ID: id, Key: fleet.JobKey{Cluster: cluster, ID: key, Submit: submit}, Base: base}
+	}
+	rest := job("slurm", "8_[4-7]", "8_*", 10, fleet.JobPending)
+	rest.Array = &fleet.ArrayRef{JobID: 8, Task: -1, Count: 4}
+	task := job("slurm", "8_3", "8_3", 10, fleet.JobRunning)
+	task.Array = &fleet.ArrayRef{JobID: 8, Task: 3, Count: 1}
+	ended := job("slurm", "8_2", "8_2", 10, fleet.JobCompleted)
+	ended.Array = &fleet.ArrayRef{JobID: 8, Task: 2, Count: 1}
+	leader, second := job("slurm", "9+0", "9+0", 10, fleet.JobRunning), job("slurm", "9+1", "9+1", 10, fleet.JobRunning)
+	leader.Het, second.Het = &fleet.HetRef{JobID: 9}, &fleet.HetRef{JobID: 9, Offset: 1}
+	return fleet.NewSnapshot(fleet.Snapshot{
+		Clusters: []fleet.Cluster{{Name: "kube"}, {Name: "slurm"}},
+		Nodes: []*fleet.Node{
+			{Name: "gn001", Views: []fleet.View{view("kube", "ip-10-0-0-1"), view("slurm", "gn001")}},
+			{Name: "gn002", Views: []fleet.View{view("slurm", "gn002")}},
+			{Name: "gn003", Views: []fleet.View{view("slurm", "gn003")}},
+		},
+		Jobs: []*fleet.Job{
+			rest, task, ended, leader, second,
+			job("slurm", "5", "5", 10, fleet.JobCompleted), job("slurm", "5", "5", 90, fleet.JobRunning),
+			job("slurm", "6", "6", 10, fleet.JobFailed), job("slurm", "6", "6", 90, fleet.JobFailed),
+			job("slurm", "7", "7", 10, fleet.JobRunning), job("kube", "7", "7", 10, fleet.JobRunning),
+		},
+	})
+}
+
+func TestResolveNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		cluster string
+		args    []string
+		want    []string // cluster/name
+		err     string
+	}{
+		"host list":        {"slurm", []string{"gn[001-003]"}, []string{"slurm/gn001", "slurm/gn002", "slurm/gn003"}, ""},
+		"no choice":        {"", []string{"gn002,gn003"}, []string{"slurm/gn002", "slurm/gn003"}, ""},
+		"said twice":       {"", []string{"gn002", "gn[002-003]"}, []string{"slurm/gn002", "slurm/gn003"}, ""},
+		"scheduler's name": {"kube", []string{"ip-10-0-0-1"}, []string{"kube/gn001"}, ""},
+		"two clusters":     {"", []string{"gn001"}, nil, "gn001 is on kube and slurm: say which with --cluster"},
+		"not there":        {"kube", []string{"gn002"}, nil, "gn002 is not a node of kube"},
+		"one and all":      {"slurm", []string{"gn[002-005]"}, nil, "gn004 is not in the fleet, gn005 is not in the fleet; nothing was done"},
+		"no such cluster":  {"prod", []string{"gn002"}, nil, `there is no cluster "prod"`},
+		"bad host list":    {"slurm", []string{"gn[002"}, nil, "not a host list"},
+		"too many":         {"slurm", []string{"gn[1-999999999]"}, nil, "too many hosts"},
+		"nothing":          {"slurm", nil, nil, "no name given"},
+		"blank":            {"slurm", []string{" "}, nil, "no name given"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			targets, err := actions.ResolveNodes(mixedFleet(), c.cluster, c.args)
+			checkResolved(t, targets, err, c.want, c.err)
+		})
+	}
+}
+
+func TestResolveJobs(t *testing.T) {
+	for name, c := range map[string]struct {
+		cluster string
+		ids     []string
+		want    []string
+		note    string
+		err     string
+	}{
+		"array":           {"", []string{"8"}, []string{"slurm/8_[4-7]", "slurm/8_3"}, "8 is a job array: 5 tasks", ""},
+		"array task":      {"", []string{"8_3"}, []string{"slurm/8_3"}, "", ""},
+		"ended task":      {"", []string{"8_2"}, []string{"slurm/8_2"}, "", ""},
+		"het job":         {"", []string{"9"}, []string{"slurm/9+0", "slurm/9+1"}, "9 is a heterogeneous job: 2 components", ""},
+		"id used again":   {"", []string{"5"}, []string{"slurm/5"}, "", ""},
+		"newest of ended": {"", []string{"6"}, []string{"slurm/6"}, "", ""},
+		"two clusters":    {"", []string{"7"}, nil, "", "job 7 is on slurm and kube: say which with --cluster"},
+		"one cluster":     {"kube", []string{"7"}, []string{"kube/7"}, "", ""},
+		"one and all":     {"slurm", []string{"7", "404"}, nil, "", "no job 404 on slurm; nothing was done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			targets, notes, err := actions.ResolveJobs(mixedFleet(), c.cluster, c.ids)
+			checkResolved(t, targets, err, c.want, c.err)
+			if note := append(notes, "")[0]; note != c.note {
+				t.Errorf("note %q, want %q", note, c.note)
+			}
+			for _, target := range targets {
+				if (target.Name == "5" || target.Name == "6") && target.Job.Submit != 90 {
+					t.Errorf("job %s of submit time %d", target.Name, target.Job.Submit)
+				}
+			}
+		})
+	}
+}
+
+func checkResolved(t *testing.T, targets []actions.Target, err error, want []string, wantErr string) {
+	t.Helper()
+	if wantErr != "" {
+		if !errors.Is(err, actions.ErrInput) || targets != nil {
+			t.Fatalf("targets %v, error %v", targets, err)
+		}
+		wantContains(t, err.Error(), wantErr)
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, target := range targets {
+		got = append(got, target.Cluster+"/"+target.Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("targets %v, want %v", got, want)
+	}
+}
