@@ -91,6 +91,9 @@ func (id *JobID) tasks(text string) bool {
 		}
 		id.Limit = int(n)
 	}
+	if strings.Contains(set, "]") {
+		return false
+	}
 	set, id.Truncated = uncut(set, closed)
 	id.Tasks, ok = parseTasks(set)
 	return ok
