@@ -1,0 +1,82 @@
+package slurm
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// decodeDetails reads an answer with "jobs" in full: what each job holds where,
+// and its own JSON.
+func decodeDetails(r io.Reader) ([]JobDetail, answer, error) {
+	var out []JobDetail
+	a, err := decodeAnswer(r, "jobs", func(raw json.RawMessage) {
+		rec := newRecord(raw)
+		d := JobDetail{Job: jobOf(rec), Command: rec.text("command")}
+		d.Alloc = allocsOf(rec, d.Nodes)
+		d.Raw = string(raw)
+		out = append(out, d)
+	})
+	if err != nil {
+		return nil, a, err
+	}
+	return out, a, nil
+}
+
+// decodeNodeDetails reads an answer with "nodes" and keeps the JSON of each.
+func decodeNodeDetails(r io.Reader) ([]fleet.View, answer, error) {
+	var out []fleet.View
+	a, err := decodeAnswer(r, "nodes", func(raw json.RawMessage) {
+		v := nodeOf(newRecord(raw))
+		v.Raw = string(raw)
+		out = append(out, v)
+	})
+	if err != nil {
+		return nil, a, err
+	}
+	return out, a, nil
+}
+
+// allocsOf reads what a job holds on each of its nodes. gres_detail has one text a
+// node, in the order of the nodes.
+func allocsOf(r record, nodes []string) []NodeAlloc {
+	res := r.at("job_resources")
+	list := res.list("allocated_nodes")
+	if list == nil {
+		list = res.at("nodes").list("allocation")
+	}
+	detail := r.words("gres_detail")
+	var out []NodeAlloc
+	for i, n := range list {
+		a := NodeAlloc{
+			Node: n.text("nodename", "name"),
+			CPUs: n.at("cpus").count("count"),
+			MiB:  n.num("memory_allocated").or(n.at("memory").num("allocated").or(0)),
+		}
+		if a.CPUs == 0 {
+			a.CPUs = allocatedCores(n)
+		}
+		if len(detail) == len(list) && len(nodes) == len(list) {
+			a.GRES, _ = ParseGRES(detail[i])
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// allocatedCores counts the cores that v0.0.38 lists one by one:
+// {"sockets":{"0":{"cores":{"0":"allocated"}}}}.
+func allocatedCores(r record) int {
+	n := 0
+	sockets := r.at("sockets")
+	for name := range sockets.fields {
+		cores := sockets.at(name).at("cores")
+		for core := range cores.fields {
+			if cores.text(core) == "allocated" {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package slurm
+
+import (
+	"math"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// nodeOf makes a view of one element of "nodes".
+func nodeOf(r record) fleet.View {
+	state := ParseNodeState(append(r.words("state"), r.words("state_flags")...)...)
+	gres, oddGRES := ParseGRES(r.text("gres"))
+	used, oddUsed := ParseGRES(r.text("gres_used"))
+	total, alloc := ParseTRES(r.text("tres")), ParseTRES(r.text("tres_used"))
+	v := fleet.View{
+		Kind:     fleet.Slurm,
+		Node:     r.text("name"),
+		Base:     state.Base,
+		Flags:    state.Flags,
+		Reason:   nodeReason(r),
+		Queues:   r.words("partitions"),
+		GRES:     gres,
+		UsedGRES: used,
+		CPUs:     fleet.CPUCount{Total: r.count("cpus"), Allocated: r.count("alloc_cpus")},
+		Memory: fleet.MemoryCount{
+			Total:     r.num("real_memory").or(0),
+			Allocated: r.num("alloc_memory").or(0),
+			Free:      r.num("free_mem", "free_memory").or(-1),
+		},
+		Features: r.words("active_features", "features"),
+		Address:  r.text("address"),
+		Version:  r.text("version", "slurmd_version"),
+		OS:       r.text("operating_system"),
+		Booted:   r.time("boot_time"),
+		DaemonUp: r.time("slurmd_start_time"),
+		LastBusy: r.time("last_busy"),
+		Load:     nodeLoad(r),
+		Comment:  r.text("comment"),
+		Resv:     r.text("reservation"),
+	}
+	v.GPUs = nodeGPUs(&v, total, alloc)
+	if v.Node == "" {
+		r.note("name", r.fields["name"])
+	}
+	v.Oddities = joinOdd(r.oddities(), state.Odd, oddGRES, oddUsed, total.Odd, alloc.Odd)
+	return v
+}
+
+// nodeReason reads why a node is out of service.
+func nodeReason(r record) fleet.Reason {
+	reason := ParseReason(r.text("reason"))
+	if reason.Text == "" || reason.Author != "" {
+		return reason
+	}
+	reason.Author = r.text("reason_set_by_user")
+	reason.At = r.time("reason_changed_at")
+	return reason
+}
+
+// nodeLoad reads the load average, which slurmrestd gives in hundredths.
+func nodeLoad(r record) float64 {
+	n := r.num("cpu_load")
+	if !n.told {
+		return math.NaN()
+	}
+	return float64(n.n) / 100
+}
+
+// joinOdd joins lists of oddities; nil when all are empty.
+func joinOdd(lists ...[]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
