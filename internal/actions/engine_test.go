@@ -21,8 +21,7 @@ type rig struct {
 	a, b   *actionstest.Backend
 	audit  *actionstest.Auditor
 	snap   *fleet.Snapshot
-	fresh  []string // clusters that were refreshed
-	dir    string   // of the journal
+	dir    string // of the journal
 }
 
 func newRig(t *testing.T, change ...func(*actions.EngineOptions)) *rig {
@@ -148,6 +147,15 @@ func TestPlanMergesClusters(t *testing.T) {
 	undo, ok := actions.Undo(p)
 	if !ok || undo.Verb != actions.Undrain || len(undo.Targets) != 3 {
 		t.Errorf("undo %+v, %v", undo, ok)
+	}
+}
+
+func TestC97_WhoWillUndoItIsKeptForEveryCluster(t *testing.T) {
+	r := newRig(t)
+	r.a.UndoneBy, r.b.UndoneBy = []string{"NHC", "slurm-operator"}, []string{"NHC"}
+	p := r.plan(t, actions.Drain, append(actionstest.Nodes("a", "a1"), actionstest.Nodes("b", "b1")...)...)
+	if !slices.Equal(p.UndoneBy, []string{"NHC", "slurm-operator"}) {
+		t.Errorf("undone by %v", p.UndoneBy)
 	}
 }
 

@@ -106,11 +106,8 @@ func (r *run) watch(ctx context.Context, s *Step) StepResult {
 		case err != nil:
 			streak = 0
 			last.Detail = "it could not be read back: " + err.Error()
-		case reading.Holds:
-			streak++
-			last.After, last.Detail = reading.State, reading.State
 		default:
-			streak = 0
+			streak = nextStreak(streak, reading.Holds)
 			last.After, last.Detail = reading.State, reading.State
 		}
 		if streak >= wanted {
@@ -129,6 +126,14 @@ func (r *run) watch(ctx context.Context, s *Step) StepResult {
 	return last
 }
 
+// nextStreak counts read-backs in a row that show what is expected.
+func nextStreak(streak int, holds bool) int {
+	if !holds {
+		return 0
+	}
+	return streak + 1
+}
+
 // check reads the step's target back once.
 func (r *run) check(ctx context.Context, s *Step) (Reading, error) {
 	gate := r.e.gates[s.Target.Cluster]
@@ -143,10 +148,11 @@ func (r *run) check(ctx context.Context, s *Step) (Reading, error) {
 
 // stopped says why a context ended.
 func stopped(ctx context.Context) string {
-	switch context.Cause(ctx) {
-	case errTimeUp:
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errTimeUp):
 		return "time ran out"
-	case errGraceOver:
+	case errors.Is(cause, errGraceOver):
 		return "the time given is over"
 	}
 	return "waiting was stopped"

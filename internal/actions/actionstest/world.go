@@ -43,6 +43,8 @@ type Backend struct {
 	Impact actions.Impact
 	// Inverse is the verb of the way back; empty: none.
 	Inverse actions.Verb
+	// UndoneBy is given to every plan.
+	UndoneBy []string
 
 	mu      sync.Mutex
 	faults  map[string]Fault
@@ -87,7 +89,7 @@ func (b *Backend) Plan(_ context.Context, _ *fleet.Snapshot, req actions.Request
 	if b.PlanErr != nil {
 		return nil, b.PlanErr
 	}
-	p := &actions.Plan{Verb: req.Verb, Request: req, Impact: b.Impact}
+	p := &actions.Plan{Verb: req.Verb, Request: req, Impact: b.Impact, UndoneBy: b.UndoneBy}
 	p.Clusters = []actions.Acting{{Cluster: b.Cluster, User: b.User, Role: fleet.RoleAdministrator, Via: "test"}}
 	for _, t := range req.Targets {
 		b.planTarget(p, t)

@@ -60,7 +60,7 @@ func (l *Log) Ready() error {
 func (l *Log) Record(e actions.Entry) error {
 	line, err := json.Marshal(Record{Who: l.who, Entry: e})
 	if err != nil {
-		return fmt.Errorf("audit log: %w", err)
+		return fmt.Errorf("audit log in %s: %w", l.dir, err)
 	}
 	l.mu.Lock() // the lock on the file is between processes only
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *Log) Record(e actions.Entry) error {
 	}
 	defer f.Close()
 	if err := appendLine(f, line); err != nil {
-		return fmt.Errorf("audit log %s: %w", f.Name(), err)
+		return fmt.Errorf("audit log in %s: %w", l.dir, err)
 	}
 	return nil
 }
@@ -78,12 +78,12 @@ func (l *Log) Record(e actions.Entry) error {
 // open opens the file of the month for appending, and makes it if need be.
 func (l *Log) open(at time.Time) (*os.File, error) {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, fmt.Errorf("audit log in %s: %w", l.dir, err)
 	}
 	path := filepath.Join(l.dir, filePrefix+at.UTC().Format(monthForm)+fileSuffix)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, fmt.Errorf("audit log in %s: %w", l.dir, err)
 	}
 	return f, nil
 }

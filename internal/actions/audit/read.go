@@ -37,7 +37,7 @@ func (f Filter) match(r *Record) bool {
 func (l *Log) Read(since time.Time, filter Filter) (records []Record, notUnderstood int, err error) {
 	paths, err := filepath.Glob(filepath.Join(l.dir, filePrefix+"*"+fileSuffix))
 	if err != nil {
-		return nil, 0, fmt.Errorf("audit log: %w", err)
+		return nil, 0, fmt.Errorf("audit log in %s: %w", l.dir, err)
 	}
 	oldest := filePrefix + since.UTC().Format(monthForm) + fileSuffix
 	for _, path := range paths {
@@ -49,7 +49,7 @@ func (l *Log) Read(since time.Time, filter Filter) (records []Record, notUnderst
 			continue
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("audit log: %w", err)
+			return nil, 0, fmt.Errorf("audit log in %s: %w", l.dir, err)
 		}
 		all, bad := parse(data)
 		notUnderstood += bad

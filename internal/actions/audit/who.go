@@ -54,14 +54,13 @@ func userName(getenv func(string) string) string {
 	return "uid " + strconv.Itoa(os.Getuid())
 }
 
-// terminal is the name of the terminal that keys come from; empty when there is none.
+// terminal is the name of the terminal that keys come from; empty when there is
+// none, or where the system has no /proc.
 func terminal() string {
-	for _, fd := range []string{"/proc/self/fd/0", "/dev/fd/0"} {
-		path, err := os.Readlink(fd)
-		name, isDev := strings.CutPrefix(path, "/dev/")
-		if err == nil && isDev && (strings.HasPrefix(name, "pts/") || strings.HasPrefix(name, "tty")) {
-			return name
-		}
+	path, err := os.Readlink("/proc/self/fd/0")
+	name, isDevice := strings.CutPrefix(path, "/dev/")
+	if err == nil && isDevice && (strings.HasPrefix(name, "pts/") || strings.HasPrefix(name, "tty")) {
+		return name
 	}
 	return ""
 }
