@@ -12,11 +12,11 @@ import (
 type app struct {
 	stdout, stderr io.Writer
 
-	configFile, context     string
+	configFile, context      string
 	readOnly, noColor, ascii bool
-	logFile, logLevel       string
-	patience                time.Duration
-	logger                  *slog.Logger
+	logFile, logLevel        string
+	patience                 time.Duration
+	logger                   *slog.Logger
 }
 
 func newRoot(a *app) *cobra.Command {

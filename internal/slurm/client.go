@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Client is one cluster with its transports in order of cost.
@@ -51,3 +52,6 @@ func (c *Client) Writer(op Op) (Transport, error) {
 	}
 	return nil, errors.Join(errs...)
 }
+
+// Transports returns the transports in order, for a health report.
+func (c *Client) Transports() []Transport { return slices.Clone(c.transports) }

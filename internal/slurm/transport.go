@@ -114,3 +114,8 @@ type NodeAlloc struct {
 	CPUs int
 	MiB  int64
 }
+
+// Ops lists every kind of write.
+func Ops() []Op {
+	return []Op{OpUpdateNode, OpUpdateJob, OpRequeue, OpHold, OpRelease, OpSuspend, OpSignal, OpCancel}
+}
