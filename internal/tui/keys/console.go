@@ -45,6 +45,7 @@ const (
 	Hold       ID = "hold"
 	Release    ID = "release"
 	Cancel     ID = "cancel"
+	Change     ID = "change"
 	Resubmit   ID = "resubmit"
 	MIG        ID = "mig"
 	Recover    ID = "recover"
@@ -138,6 +139,7 @@ func acts[C any]() []Binding[C] {
 		{ID: Hold, Keys: []string{"h"}, Section: s, Help: "hold", Long: "Keep a waiting job from starting", Dangerous: true, Rank: 13},
 		{ID: Release, Keys: []string{"H"}, Section: s, Help: "release", Long: "Let a held job start", Dangerous: true, Rank: 13},
 		{ID: Cancel, Keys: []string{"x"}, Section: s, Help: "cancel", Long: "End the job for good", Dangerous: true, Rank: 13},
+		{ID: Change, Keys: []string{"e"}, Section: s, Help: "change", Long: "Change the job: priority, time limit, partition, nodes to leave out", Dangerous: true, Rank: 13},
 		{ID: MIG, Keys: []string{"M"}, Section: s, Help: "mig", Long: "Change how the GPUs of the node are partitioned", Dangerous: true, Rank: 10},
 		{ID: Undo, Keys: []string{"U"}, Section: s, Help: "undo", Long: "Take back the last action", Dangerous: true},
 		{ID: BoardRetry, Keys: []string{"r"}, Section: "Boards", Scopes: []Scope{Board}, Help: "retry", Long: "Plan the failed action again", Dangerous: true, Rank: 1},
