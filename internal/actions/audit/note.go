@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -17,7 +16,7 @@ const timeForm = "2006-01-02 15:04:05Z"
 // still open, and what was done. records should reach back further than the shift: a
 // node that was drained before it and never undrained is still open.
 func Note(w io.Writer, records []Record, since time.Time) error {
-	b := bufio.NewWriter(w)
+	b := &strings.Builder{}
 	fmt.Fprintf(b, "# Shift note since %s\n\n## Still open\n\n", since.UTC().Format(timeForm))
 	acts := Acts(records)
 	open := noteDrained(b, records)
@@ -43,11 +42,12 @@ func Note(w io.Writer, records []Record, since time.Time) error {
 	if done == 0 {
 		fmt.Fprint(b, "\nNothing.\n")
 	}
-	return b.Flush()
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // noteDrained lists the nodes out of service and returns how many they are.
-func noteDrained(b *bufio.Writer, records []Record) int {
+func noteDrained(b *strings.Builder, records []Record) int {
 	drained := outOfService(records)
 	for _, r := range drained {
 		fmt.Fprintf(b, "- %s on %s is out of service since %s by %s",
@@ -57,7 +57,7 @@ func noteDrained(b *bufio.Writer, records []Record) int {
 	return len(drained)
 }
 
-func writeTail(b *bufio.Writer, text string) {
+func writeTail(b *strings.Builder, text string) {
 	if text != "" {
 		fmt.Fprintf(b, ": %s", md(text))
 	}
@@ -65,7 +65,7 @@ func writeTail(b *bufio.Writer, text string) {
 }
 
 // note writes one act with its steps.
-func (a *Act) note(b *bufio.Writer) {
+func (a *Act) note(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s %s: %s\n\n", a.At.UTC().Format(timeForm), md(a.Title()), md(a.Outcome()))
 	item(b, "who", a.Who.String())
 	item(b, "as", strings.Join(a.As, ", "))
@@ -93,7 +93,7 @@ func (a *Act) note(b *bufio.Writer) {
 	}
 }
 
-func item(b *bufio.Writer, name, text string) {
+func item(b *strings.Builder, name, text string) {
 	if text != "" {
 		fmt.Fprintf(b, "- %s: %s\n", name, md(text))
 	}
@@ -101,8 +101,9 @@ func item(b *bufio.Writer, name, text string) {
 
 // Table writes one line for each plan, for people.
 func Table(w io.Writer, records []Record) error {
+	// Errors of tw come out of Flush.
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TIME\tWHO\tVERB\tTARGETS\tCLUSTER\tAS\tRESULT\tWHY")
+	_, _ = fmt.Fprintln(tw, "TIME\tWHO\tVERB\tTARGETS\tCLUSTER\tAS\tRESULT\tWHY")
 	for _, a := range Acts(records) {
 		cells := []string{
 			a.At.UTC().Format(timeForm), a.Who.User, string(a.Verb), someOf(a.Targets), strings.Join(a.Clusters, ","),
@@ -113,7 +114,7 @@ func Table(w io.Writer, records []Record) error {
 				cells[i] = "-"
 			}
 		}
-		fmt.Fprintln(tw, strings.Join(cells, "\t"))
+		_, _ = fmt.Fprintln(tw, strings.Join(cells, "\t"))
 	}
 	return tw.Flush()
 }
