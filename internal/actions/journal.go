@@ -92,8 +92,8 @@ func (r *runJournal) rename(path string) {
 		r.err = err
 		return
 	}
-	defer dir.Close()
 	r.err = dir.Sync()
+	_ = dir.Close()
 }
 
 func (r *runJournal) intent(step int, now time.Time) {
@@ -125,11 +125,13 @@ func (r *runJournal) write(line journalLine) {
 // with the journal during the run.
 func (r *runJournal) end(o Outcome, now time.Time) error {
 	r.write(journalLine{At: now, End: o})
-	if r.err != nil {
-		if r.file != nil {
-			_ = r.file.Close()
-		}
+	if r.file == nil {
 		return r.err
 	}
-	return errors.Join(os.Remove(r.path), r.file.Close())
+	removed := os.Remove(r.path)
+	_ = r.file.Close() // and with it the lock
+	if r.err != nil {
+		return r.err
+	}
+	return removed
 }

@@ -232,3 +232,27 @@ func TestPlanThatCannotBeReadIsStillListed(t *testing.T) {
 	}
 	wantContains(t, run.Summary(), "its plan cannot be read")
 }
+
+func TestJournalThatBreaksInTheMiddleLeavesNoKilledRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.a.SetFault("a1", actionstest.Fault{Delay: time.Second})
+		stream, err := r.engine.Run(t.Context(), r.plan(t, actions.Drain, actionstest.Nodes("a", "a1")...), actions.Confirmation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-stream
+		if err := os.RemoveAll(r.dir); err != nil {
+			t.Fatal(err)
+		}
+		var events []actions.Event
+		for ev := range stream {
+			events = append(events, ev)
+		}
+		res := result(t, events)
+		if res.Result != actions.Verified {
+			t.Errorf("result %s", res.Result)
+		}
+		wantContains(t, res.Message, "without a journal")
+	})
+}

@@ -23,14 +23,11 @@ func (e *Engine) Run(ctx context.Context, p *Plan, c Confirmation) (<-chan Event
 	}
 	frozen := *p
 	frozen.Steps = slices.Clone(p.Steps)
-	r := &run{e: e, plan: &frozen, out: newEventQueue(), open: map[waitKey]int{}}
+	r := &run{e: e, plan: &frozen, override: c.Override, out: newEventQueue(), open: map[waitKey]int{}}
 	if blockers := e.admit(&frozen, c); len(blockers) > 0 {
 		refusal := &Refusal{Blockers: blockers}
 		r.recordRefusal(refusal)
 		return nil, refusal
-	}
-	if slices.ContainsFunc(p.Blockers, func(b Blocker) bool { return b.Code == BlockCap }) {
-		r.override = c.Override
 	}
 	go r.out.pump(ctx)
 	go r.all(ctx)
@@ -114,7 +111,7 @@ func exists(t Target, snap *fleet.Snapshot) bool {
 type run struct {
 	e        *Engine
 	plan     *Plan
-	override string // the cluster whose cap was lifted
+	override string // the cluster whose cap is lifted
 	journal  *runJournal
 	out      *eventQueue
 	// results and done belong to the steps, by index: done is closed when the
