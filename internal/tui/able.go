@@ -113,9 +113,9 @@ func jobRefusal(j *fleet.Job, verb actions.Verb) string {
 	case actions.Unsuspend:
 		return unless(j.Base == fleet.JobSuspended, "it is not suspended")
 	case actions.Hold:
-		return unless(j.Waiting() && !held(j), "only a waiting job that is not held can be held")
+		return unless(j.Waiting() && !j.Held(), "only a waiting job that is not held can be held")
 	case actions.Release:
-		return unless(held(j), "it is not held")
+		return unless(j.Held(), "it is not held")
 	}
 	return ""
 }
@@ -132,16 +132,4 @@ func unless(ok bool, why string) string {
 		return ""
 	}
 	return why
-}
-
-// held reports a job that waits for someone to release it.
-func held(j *fleet.Job) bool {
-	if !j.Waiting() {
-		return false
-	}
-	switch j.Reason.Code {
-	case "JobHeldUser", "JobHeldAdmin", "launch_failed_requeued_held", "JobHoldMaxRequeue":
-		return true
-	}
-	return j.Has(fleet.JobFlagHold) || j.Priority == 0
 }

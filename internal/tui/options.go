@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"io/fs"
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
@@ -55,6 +56,8 @@ type Options struct {
 	// OpenRuns says what an earlier console left unfinished, one sentence a run.
 	OpenRuns []string
 	Prefs    Prefs
+	// Themes is the operator's own folder of themes; may be nil.
+	Themes fs.FS
 	// SavePrefs keeps changed preferences. It must not block for long: it runs
 	// outside the loop, one call at a time.
 	SavePrefs func(Prefs) error

@@ -1,7 +1,7 @@
 package page
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -163,7 +163,9 @@ func jobItem(j *fleet.Job) Item {
 	return Item{Subject: fleet.Subject{Kind: fleet.KindJob, Cluster: j.Key.Cluster, Name: j.ID}, Job: j.Key}
 }
 
-func jobKey(k fleet.JobKey) string { return fmt.Sprintf("%s/%s/%d", k.Cluster, k.ID, k.Submit) }
+func jobKey(k fleet.JobKey) string {
+	return k.Cluster + "/" + k.ID + "/" + strconv.FormatInt(k.Submit, 10)
+}
 
 // keyOfJobItem is the row key of the job an item is about.
 func keyOfJobItem(it Item) string { return jobKey(it.Job) }

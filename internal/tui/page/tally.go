@@ -59,7 +59,10 @@ func (t *Tally) add(g fleet.GPUCount, c fleet.Condition) {
 }
 
 // Demand is what the queue waits for.
-type Demand struct{ Jobs, GPUs int }
+type Demand struct {
+	Records    int // rows of the queue
+	Jobs, GPUs int
+}
 
 // Waiting adds up the jobs that wait and the GPUs they want. The waiting rest of
 // an array counts as its tasks.
@@ -69,6 +72,7 @@ func Waiting(s *fleet.Snapshot) Demand {
 		if !j.Waiting() {
 			continue
 		}
+		d.Records++
 		d.Jobs += Tasks(j)
 		d.GPUs += Wants(j)
 	}

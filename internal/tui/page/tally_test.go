@@ -32,7 +32,7 @@ func TestC14_NeverMoreBusyThanThere(t *testing.T) {
 
 func TestWaitingCountsArrayTasks(t *testing.T) {
 	d := Waiting(fixture.Fleet())
-	if want := (Demand{Jobs: 11, GPUs: 64 + 512 + 6*8 + 1 + 16 + 32}); d != want {
+	if want := (Demand{Records: 6, Jobs: 11, GPUs: 64 + 512 + 6*8 + 1 + 16 + 32}); d != want {
 		t.Errorf("Waiting = %+v, want %+v", d, want)
 	}
 }
