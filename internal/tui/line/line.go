@@ -24,8 +24,26 @@ func Clean(s string) string {
 	if plain(s) {
 		return s
 	}
-	return strings.Map(keep, strings.NewReplacer("\r\n", Newline, "\n", Newline, "\r", Newline, "\t", " ").
-		Replace(ansi.Strip(strings.ToValidUTF8(s, "\uFFFD"))))
+	s = strings.NewReplacer("\r\n", Newline, "\n", Newline, "\r", Newline, "\t", " ").
+		Replace(ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")))
+	return standalone(strings.Map(keep, s))
+}
+
+// standalone makes sure that s takes the same room wherever it is put: a mark at
+// its start would join the character before it, and shift the rest of the line.
+func standalone(s string) string {
+	if ansi.StringWidth("|"+s+"|") == ansi.StringWidth(s)+2 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsMark(r) || !unicode.IsPrint(r) {
+			return -1
+		}
+		if unicode.Is(unicode.Lo, r) && ansi.StringWidth(string(r)+"|") != ansi.StringWidth(string(r))+1 {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 func keep(r rune) rune {

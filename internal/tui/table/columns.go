@@ -2,7 +2,6 @@ package table
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/tui/line"
 )
@@ -78,9 +77,10 @@ func (c *column[T]) natural() int {
 	return w
 }
 
-// least is the width below which the column is dropped.
+// least is the width below which the column is dropped. Without a Min it is not
+// shortened at all: a number cut short is another number.
 func (c *column[T]) least() int {
-	if c.NeverCut || c.Min <= 0 {
+	if c.NeverCut || c.first || c.Min <= 0 {
 		return c.natural()
 	}
 	return min(c.Min, c.natural())
@@ -163,5 +163,5 @@ func (t *Table[T]) title(c *column[T]) string {
 	if t.sorts[0].reverse {
 		arrow = t.th.Glyphs.Down
 	}
-	return strings.TrimSuffix(c.Title, " ") + arrow
+	return c.Title + arrow
 }

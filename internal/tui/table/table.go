@@ -37,7 +37,8 @@ type Cell struct {
 type Column[T any] struct {
 	ID    string // stable, for preferences
 	Title string
-	// Min and Max bound its width; Max 0 is no bound.
+	// Min is how far it may be shortened; 0: it shows whole or not at all. Max
+	// bounds its width; 0 is no bound. The heading always counts.
 	Min, Max int
 	Align    Align
 	Cell     func(T) Cell
@@ -72,7 +73,8 @@ type Table[T any] struct {
 
 type column[T any] struct {
 	Column[T]
-	widest int // of the cells drawn so far
+	first  bool // names the row: cut only when it is all there is
+	widest int  // of the cells drawn so far
 }
 
 // item is a row with its key, worked out once, and its place as given.
@@ -86,8 +88,8 @@ type item[T any] struct {
 // sideways. key gives the identity of a row, which must be unique.
 func New[T any](th *theme.Theme, cols []Column[T], key func(T) string) *Table[T] {
 	t := &Table[T]{th: th, key: key, marks: map[string]bool{}}
-	for _, c := range cols {
-		t.cols = append(t.cols, column[T]{Column: c})
+	for i, c := range cols {
+		t.cols = append(t.cols, column[T]{Column: c, first: i == 0})
 	}
 	return t
 }
