@@ -130,6 +130,7 @@ func (e *Engine) finish(p *Plan, snap *fleet.Snapshot) {
 		p.Word = p.confirmWord()
 	}
 	p.Timeout = timeout(p)
+	p.Warnings = addNew(p.Warnings, families(p.Request.Targets, snap)...)
 	if err := e.opts.Journal.Ready(); err != nil {
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
 			"the journal cannot be written (%v): if gpuctl is killed while this runs, only the audit log tells what was sent", err))

@@ -76,12 +76,13 @@ func nodeBySchedulerName(snap *fleet.Snapshot, cluster, name string) *fleet.Node
 }
 
 // ResolveJobs turns job ids into targets. The id of a job array or of a het job
-// stands for all of it that has not ended; notes say so in words ("8 is a job
-// array: 5 tasks"). As with nodes, an id that nothing has refuses them all.
-func ResolveJobs(snap *fleet.Snapshot, cluster string, ids []string) (targets []Target, notes []string, err error) {
+// stands for all of it that has not ended; the plan then says how many that are.
+// As with nodes, an id that nothing has refuses them all.
+func ResolveJobs(snap *fleet.Snapshot, cluster string, ids []string) ([]Target, error) {
 	if err := knownCluster(snap, cluster); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var targets []Target
 	var problems []string
 	for _, id := range ids {
 		jobs := current(snap.FindJobs(cluster, id))
@@ -92,12 +93,8 @@ func ResolveJobs(snap *fleet.Snapshot, cluster string, ids []string) (targets []
 		for _, j := range jobs {
 			targets = append(targets, Target{Kind: fleet.KindJob, Cluster: j.Key.Cluster, Name: j.ID, Job: j.Key})
 		}
-		if note := familyNote(id, jobs); note != "" {
-			notes = append(notes, note)
-		}
 	}
-	targets, err = resolved(targets, problems)
-	return targets, notes, err
+	return resolved(targets, problems)
 }
 
 // current drops ended records when one of the others is meant: ids are used
@@ -142,22 +139,41 @@ func unclear(id, cluster string, jobs []*fleet.Job) string {
 	return ""
 }
 
-// familyNote says how many are meant by the one id of a job array or a het job.
-func familyNote(id string, jobs []*fleet.Job) string {
-	first := jobs[0]
-	if first.ID == id || first.Key.ID == id {
-		return ""
+// families says how many tasks or components are meant, where one id may have
+// stood for many: "job array 8 on slurm: 5 tasks".
+func families(targets []Target, snap *fleet.Snapshot) []string {
+	type family struct {
+		kind    string
+		id      int64
+		cluster string
+		parts   string
 	}
-	if first.Array == nil {
-		return fmt.Sprintf("%s is a heterogeneous job: %d components", id, len(jobs))
+	counts := map[family]int{}
+	var order []family
+	for _, t := range targets {
+		j := snap.Job(t.Job)
+		var f family
+		n := 1
+		switch {
+		case j == nil || j.Array == nil && j.Het == nil:
+			continue
+		case j.Array != nil:
+			f, n = family{"job array", j.Array.JobID, t.Cluster, "tasks"}, max(1, j.Array.Count)
+		default:
+			f = family{"heterogeneous job", j.Het.JobID, t.Cluster, "components"}
+		}
+		if counts[f] == 0 {
+			order = append(order, f)
+		}
+		counts[f] += n
 	}
-	tasks := 0
-	for _, j := range jobs {
-		if j.Array != nil {
-			tasks += max(1, j.Array.Count)
+	var out []string
+	for _, f := range order {
+		if counts[f] > 1 {
+			out = append(out, fmt.Sprintf("%s %d on %s: %d %s", f.kind, f.id, f.cluster, counts[f], f.parts))
 		}
 	}
-	return fmt.Sprintf("%s is a job array: %d tasks", id, tasks)
+	return out
 }
 
 func knownCluster(snap *fleet.Snapshot, cluster string) error {

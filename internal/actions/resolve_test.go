@@ -72,31 +72,49 @@ func TestResolveJobs(t *testing.T) {
 		cluster string
 		ids     []string
 		want    []string
-		note    string
 		err     string
 	}{
-		"array":           {"", []string{"8"}, []string{"slurm/8_[4-7]", "slurm/8_3"}, "8 is a job array: 5 tasks", ""},
-		"array task":      {"", []string{"8_3"}, []string{"slurm/8_3"}, "", ""},
-		"ended task":      {"", []string{"8_2"}, []string{"slurm/8_2"}, "", ""},
-		"het job":         {"", []string{"9"}, []string{"slurm/9+0", "slurm/9+1"}, "9 is a heterogeneous job: 2 components", ""},
-		"id used again":   {"", []string{"5"}, []string{"slurm/5"}, "", ""},
-		"newest of ended": {"", []string{"6"}, []string{"slurm/6"}, "", ""},
-		"two clusters":    {"", []string{"7"}, nil, "", "job 7 is on slurm and kube: say which with --cluster"},
-		"one cluster":     {"kube", []string{"7"}, []string{"kube/7"}, "", ""},
-		"one and all":     {"slurm", []string{"7", "404"}, nil, "", "no job 404 on slurm; nothing was done"},
+		"array":           {"", []string{"8"}, []string{"slurm/8_[4-7]", "slurm/8_3"}, ""},
+		"array task":      {"", []string{"8_3"}, []string{"slurm/8_3"}, ""},
+		"ended task":      {"", []string{"8_2"}, []string{"slurm/8_2"}, ""},
+		"het job":         {"", []string{"9"}, []string{"slurm/9+0", "slurm/9+1"}, ""},
+		"id used again":   {"", []string{"5"}, []string{"slurm/5"}, ""},
+		"newest of ended": {"", []string{"6"}, []string{"slurm/6"}, ""},
+		"two clusters":    {"", []string{"7"}, nil, "job 7 is on slurm and kube: say which with --cluster"},
+		"one cluster":     {"kube", []string{"7"}, []string{"kube/7"}, ""},
+		"one and all":     {"slurm", []string{"7", "404"}, nil, "no job 404 on slurm; nothing was done"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			targets, notes, err := actions.ResolveJobs(mixedFleet(), c.cluster, c.ids)
+			targets, err := actions.ResolveJobs(mixedFleet(), c.cluster, c.ids)
 			checkResolved(t, targets, err, c.want, c.err)
-			if note := append(notes, "")[0]; note != c.note {
-				t.Errorf("note %q, want %q", note, c.note)
-			}
 			for _, target := range targets {
 				if (target.Name == "5" || target.Name == "6") && target.Job.Submit != 90 {
 					t.Errorf("job %s of submit time %d", target.Name, target.Job.Submit)
 				}
 			}
 		})
+	}
+}
+
+func TestPlanSaysHowManyAnArrayIs(t *testing.T) {
+	r := newRig(t)
+	r.snap = mixedFleet()
+	for id, want := range map[string][]string{
+		"8": {"job array 8 on slurm: 5 tasks"}, "8_3": nil, "8_[4-7]": {"job array 8 on slurm: 4 tasks"},
+		"9": {"heterogeneous job 9 on slurm: 2 components"}, "5": nil,
+	} {
+		engine := actions.NewEngine(actions.EngineOptions{
+			Backends: map[string]actions.Backend{"slurm": r.a}, Auditor: r.audit, Journal: actions.NewJournal(r.dir),
+			Snapshot: func() *fleet.Snapshot { return r.snap },
+		})
+		targets, err := actions.ResolveJobs(r.snap, "", []string{id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := engine.Plan(t.Context(), actions.Request{Verb: actions.Cancel, Targets: targets})
+		if err != nil || !slices.Equal(p.Warnings, want) {
+			t.Errorf("%s: warnings %v, want %v; %v", id, p.Warnings, want, err)
+		}
 	}
 }
 
