@@ -53,6 +53,7 @@ func (b *Backend) Plan(ctx context.Context, snap *fleet.Snapshot, req actions.Re
 	p := &planner{
 		cluster: b.cluster, operator: b.operator, now: b.now(),
 		snap: snap, req: req,
+		full: func(id string) ([]slurm.JobDetail, error) { return b.job(ctx, id) },
 		plan: &actions.Plan{Verb: req.Verb, Request: req, At: b.now(), Timeout: rule.timeout},
 	}
 	p.inverse = actions.Request{Verb: rule.inverse}

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -116,11 +117,21 @@ func (p *planner) excludeStep(t actions.Target, j *fleet.Job, needs []int) []int
 
 // excluded is what the job excludes already plus what is asked for, folded.
 func (p *planner) excluded(j *fleet.Job) string {
-	have, err := fleet.ExpandHosts(j.ExcNodes, fleet.MaxHosts)
+	var nodes []string
+	records, err := p.full(j.ID)
 	if err != nil {
-		p.warn("%s excludes %q, which is not a host list: it is replaced", j.ID, j.ExcNodes)
+		p.block(actions.BlockSource, fmt.Sprintf("job %s: the nodes that it excludes already cannot be read: %v", j.ID, err))
 	}
-	return fleet.FoldHosts(append(have, p.req.Options.Exclude...))
+	for i := range records {
+		have, err := fleet.ExpandHosts(records[i].ExcNodes, fleet.MaxHosts)
+		if err != nil {
+			p.warn("%s excludes %q, which is not a host list: it is replaced", j.ID, records[i].ExcNodes)
+		}
+		nodes = append(nodes, have...)
+	}
+	nodes = append(nodes, p.req.Options.Exclude...)
+	slices.SortFunc(nodes, fleet.CompareNatural)
+	return fleet.FoldHosts(slices.Compact(nodes))
 }
 
 // sendID is the id to give to Slurm: as squeue shows it, but for the waiting rest

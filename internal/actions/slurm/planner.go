@@ -19,11 +19,13 @@ type planner struct {
 	snap     *fleet.Snapshot
 	req      actions.Request
 	hello    slurm.Hello // zero when nobody answered; a blocker then stands
-	plan     *actions.Plan
-	inverse  actions.Request
-	notes    []string
-	freed    int      // GPUs that the planned steps free
-	tail     []func() // what is planned after all targets
+	// full reads a job in full: polls do not carry its excluded nodes.
+	full    func(id string) ([]slurm.JobDetail, error)
+	plan    *actions.Plan
+	inverse actions.Request
+	notes   []string
+	freed   int      // GPUs that the planned steps free
+	tail    []func() // what is planned after all targets
 }
 
 func (p *planner) block(code actions.BlockCode, text string) {
