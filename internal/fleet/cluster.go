@@ -29,6 +29,8 @@ type Cluster struct {
 	Reservations []Reservation
 	QOS          []QOS
 	Stats        *SchedulerStats // nil: not asked or not allowed
+	// Notes says in words which of these could not be asked for, and why.
+	Notes []string
 }
 
 // Role is how much an identity may do on a cluster.
