@@ -56,7 +56,7 @@ func (f *Field) Value() string { return strings.Join(f.text, "") }
 
 // SetValue replaces the text and puts the cursor at its end.
 func (f *Field) SetValue(s string) {
-	f.text = characters(s)
+	f.text = characters(line.Clean(s))
 	f.at = len(f.text)
 	f.back = 0
 	f.look()
@@ -82,7 +82,7 @@ func (f *Field) Candidates() (texts []string, chosen int) { return f.found, f.ch
 
 // Paste puts text in at the cursor, on one line.
 func (f *Field) Paste(text string) {
-	f.insert(line.Clean(strings.Join(strings.Fields(text), " ")))
+	f.insert(strings.Join(strings.Fields(text), " "))
 }
 
 // Press takes a key.
@@ -149,9 +149,10 @@ func (f *Field) remove(from, to int) Result {
 }
 
 func (f *Field) insert(s string) {
-	add := characters(s)
-	f.text = slices.Insert(f.text, f.at, add...)
-	f.at += len(add)
+	// Cut into characters anew: an accent may have joined the letter before it.
+	before := characters(line.Clean(strings.Join(f.text[:f.at], "") + s))
+	f.text = append(before, f.text[f.at:]...)
+	f.at = len(before)
 	f.back = 0
 	f.look()
 }
@@ -218,7 +219,6 @@ func (f *Field) View(width int) string {
 	if room <= 0 {
 		return f.th.Paint(theme.Key, line.Fit(prompt, width, ""))
 	}
-	before := lastFitting(f.text[:f.at], room-1)
 	under, after := " ", ""
 	if f.at < len(f.text) {
 		under, after = f.text[f.at], strings.Join(f.text[f.at+1:], "")
@@ -226,6 +226,7 @@ func (f *Field) View(width int) string {
 	if line.Width(under) > room {
 		under = " "
 	}
+	before := lastFitting(f.text[:f.at], room-line.Width(under))
 	style := theme.Text
 	if len(f.text) == 0 {
 		style = theme.Dim

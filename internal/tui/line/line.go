@@ -137,12 +137,22 @@ func Over(under, top string, x, y int) string {
 		if y+i < 0 || y+i >= len(lines) {
 			continue
 		}
-		full, w := lines[y+i], Width(over)
+		full := lines[y+i]
 		left := ansi.Truncate(full, x, "")
 		left += Spaces(x - Width(left))
-		lines[y+i] = left + over + ansi.TruncateLeft(full, x+w, "")
+		lines[y+i] = left + over + after(full, x+Width(over))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// after is what comes after n cells. A wide character across that place becomes a
+// space: half of it cannot be drawn.
+func after(s string, n int) string {
+	rest := ansi.TruncateLeft(s, n, "")
+	if Width(rest) > Width(s)-n {
+		rest = " " + ansi.TruncateLeft(s, n+1, "")
+	}
+	return rest
 }
 
 // First splits off the first character as people see it, with its marks.
