@@ -61,7 +61,7 @@ func decodeAnswer(r io.Reader, list string, each func(raw json.RawMessage)) (ans
 
 // field reads the value of one key of the answer.
 func (a *answer) field(dec *json.Decoder, key, list string, each func(raw json.RawMessage)) error {
-	if strings.EqualFold(key, list) {
+	if list != "" && strings.EqualFold(key, list) {
 		return a.records(dec, each)
 	}
 	var raw json.RawMessage

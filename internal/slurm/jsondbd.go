@@ -96,7 +96,7 @@ func accountedOf(r record) fleet.Job {
 		QOS:       r.text("qos"),
 		Base:      s.Base,
 		Flags:     s.Flags,
-		Reason:    ParsePendingReason(state.text("reason")),
+		Reason:    accountedReason(r, s.Base),
 		Nodes:     accountedNodes(r),
 		NodeCount: r.count("allocation_nodes"),
 		CPUs:      alloc.CPUs,
@@ -116,6 +116,9 @@ func accountedOf(r record) fleet.Job {
 		j.CPUs = r.at("required").count("CPUs")
 	}
 	setTimes(&j, when, "start", "end")
+	if len(j.Nodes) == 0 {
+		j.Started = time.Time{} // it ended before it started; slurmdbd gives its end for both
+	}
 	if !j.Ended.IsZero() {
 		j.ExitCode, j.Signal = accountedExit(r, s.Base)
 	}
@@ -125,6 +128,15 @@ func accountedOf(r record) fleet.Job {
 	}
 	j.Oddities = joinOdd(r.oddities(), s.Odd)
 	return j
+}
+
+// accountedReason is why a run is in its state, or who cancelled it.
+func accountedReason(r record, base string) fleet.PendingReason {
+	reason := ParsePendingReason(r.at("state").text("reason"))
+	if by := r.text("kill_request_user"); by != "" && base == fleet.JobCancelled && reason.Code == "" {
+		reason.Text = "by user " + by
+	}
+	return reason
 }
 
 // accountedState is the state of a run. Newer versions say of a run that was

@@ -37,7 +37,7 @@ func jobOf(r record) fleet.Job {
 		Submitted:  r.time("submit_time"),
 		Eligible:   r.time("eligible_time"),
 		Preempted:  r.time("preempt_time"),
-		Limit:      r.limit("time_limit"),
+		Limit:      jobLimit(r),
 		Restarts:   r.count("restart_cnt"),
 		Requeue:    r.flag("requeue"),
 		Priority:   r.num("priority").or(0),
@@ -59,6 +59,9 @@ func jobOf(r record) fleet.Job {
 	}
 	var odd notes
 	j.GPUs = asked.gpus(&j, &odd)
+	if j.CPUs == 0 { // 22.05 of a job that waits again
+		j.CPUs = ParseTRES(asked.req).CPUs
+	}
 	j.StdOut, j.StdErr = outputs(r, &j)
 	if raw == 0 {
 		r.note("job_id", r.fields["job_id"])
@@ -68,12 +71,13 @@ func jobOf(r record) fleet.Job {
 }
 
 // jobIDOf takes a job's id apart: plain, array task, the waiting rest of an array,
-// or het component.
+// or het component. A rest that was cancelled names no tasks any more, and squeue
+// shows it by its plain id.
 func jobIDOf(r record, raw int64, base string) JobID {
 	id := JobID{Job: raw, Het: -1}
 	array, het := r.num("array_job_id").or(0), r.num("het_job_id").or(0)
 	switch {
-	case array > 0:
+	case array > 0 && (base == fleet.JobPending || r.num("array_task_id").told):
 		id.Job = array
 		arrayTasksOf(r, &id, raw, base)
 	case het > 0:
@@ -100,6 +104,14 @@ func arrayTasksOf(r record, id *JobID, raw int64, base string) {
 	if throttle := r.count("array_max_tasks"); id.Rest && throttle > 0 {
 		id.Limit = throttle
 	}
+}
+
+// jobLimit reads a job's time limit, which 22.05 makes null when there is none.
+func jobLimit(r record) fleet.Limit {
+	if string(r.fields["time_limit"]) == "null" {
+		return fleet.Limit{Kind: fleet.LimitNone}
+	}
+	return r.limit("time_limit")
 }
 
 // jobReason reads why a job is in its state. The description, when there is one,
@@ -158,8 +170,11 @@ func exitOf(r record) (code, signal int) {
 }
 
 // outputs are the paths of a job's output, as far as they are told. 22.05 leaves
-// them empty for the default, which sbatch(1) documents.
+// them empty for the default, which sbatch(1) documents. Waiting tasks have none yet.
 func outputs(r record, j *fleet.Job) (stdout, stderr string) {
+	if j.Array != nil && j.Array.Task < 0 {
+		return "", ""
+	}
 	if r.has("stdout_expanded") {
 		return r.text("stdout_expanded"), r.text("stderr_expanded")
 	}
@@ -191,10 +206,7 @@ func outputPath(path string, j *fleet.Job) string {
 	job := strconv.FormatInt(j.RawID, 10)
 	array, task := job, strconv.Itoa(noVal) // what Slurm itself prints where there is no task
 	if j.Array != nil {
-		array = strconv.FormatInt(j.Array.JobID, 10)
-		if j.Array.Task >= 0 {
-			task = strconv.FormatInt(j.Array.Task, 10)
-		}
+		array, task = strconv.FormatInt(j.Array.JobID, 10), strconv.FormatInt(j.Array.Task, 10)
 	}
 	return strings.NewReplacer("%%", "%", "%j", job, "%J", job, "%A", array, "%a", task,
 		"%u", j.User, "%x", j.Name).Replace(path)

@@ -1,7 +1,9 @@
 package slurm
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
@@ -16,7 +18,7 @@ func nodeOf(r record) fleet.View {
 		Kind:     fleet.Slurm,
 		Node:     r.text("name"),
 		Base:     state.Base,
-		Flags:    state.Flags,
+		Flags:    inFlagOrder(state.Flags),
 		Reason:   nodeReason(r),
 		Queues:   r.words("partitions"),
 		GRES:     gres,
@@ -73,4 +75,26 @@ func joinOdd(lists ...[]string) []string {
 		out = append(out, l...)
 	}
 	return out
+}
+
+// flagOrder is the order in which scontrol(1) prints the flags of a node. JSON has
+// them in another, and one node is to read the same whichever way it came.
+var flagOrder = []string{
+	fleet.FlagBlocked, fleet.FlagCloud, fleet.FlagCompleting, fleet.FlagDrain, "DYNAMIC_FUTURE",
+	"DYNAMIC_NORM", fleet.FlagInvalidReg, fleet.FlagFail, fleet.FlagMaintenance, "POWER_DOWN",
+	"POWER_UP", "PERFCTRS", fleet.FlagPoweredDown, fleet.FlagRebootWanted, fleet.FlagRebootIssued,
+	fleet.FlagReserved, "RESUME", fleet.FlagNotResponding, fleet.FlagPlanned,
+	fleet.FlagPoweringUp, fleet.FlagPoweringDown,
+}
+
+// inFlagOrder sorts flags as scontrol does; unknown ones stay last, as they came.
+func inFlagOrder(flags []string) []string {
+	rank := func(f string) int {
+		if i := slices.Index(flagOrder, f); i >= 0 {
+			return i
+		}
+		return len(flagOrder)
+	}
+	slices.SortStableFunc(flags, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return flags
 }

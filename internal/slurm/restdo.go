@@ -21,6 +21,8 @@ type request struct {
 	api    string // the version to ask in; do fills it in
 	query  url.Values
 	body   any
+	// endedOK: that a job has ended already is no error (it was to be cancelled).
+	endedOK bool
 }
 
 // String is the call for error messages.

@@ -18,8 +18,11 @@ var errSlow = errors.New("no answer in time")
 // accept as well as for a slurmctld that is down.
 var errVague = errors.New("slurmrestd does not say what went wrong")
 
-// emptyResult is slurmdbd's error number for "nothing found", which is an answer.
-const emptyResult = 9003
+// Slurm's error numbers (slurm_errno.h) that are no error by themselves.
+const (
+	alreadyDone = 2021 // the job has ended
+	emptyResult = 9003 // slurmdbd found nothing, which is an answer
+)
 
 // restVerdict says what an answer that was read means. HTTP codes are not believed:
 // 22.05 answers 200 with its errors filled in, and newer versions put the refusal
@@ -27,7 +30,7 @@ const emptyResult = 9003
 func restVerdict(q request, status int, a answer) error {
 	var list []remark
 	for _, m := range append(a.Errors, a.Status...) {
-		if m.Code != emptyResult {
+		if m.Code != emptyResult && !(m.Code == alreadyDone && q.endedOK) {
 			list = append(list, m)
 		}
 	}

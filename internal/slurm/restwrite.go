@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -210,6 +209,11 @@ func (t *rest) setHold(ctx context.Context, op Op, id string, hold bool) error {
 	return t.postJob(ctx, v, id, map[string]any{"hold": hold})
 }
 
+// jobPath is the path of a job. slurmrestd wants the '+' of a het component escaped.
+func jobPath(id string) string {
+	return "/job/" + strings.ReplaceAll(url.PathEscape(id), "+", "%2B")
+}
+
 // postJob changes what the id names, and nothing else.
 func (t *rest) postJob(ctx context.Context, v int, id string, body map[string]any) error {
 	targets, err := t.updateTargets(ctx, v, id)
@@ -218,15 +222,15 @@ func (t *rest) postJob(ctx context.Context, v int, id string, body map[string]an
 	}
 	var errs []error
 	for _, target := range targets {
-		errs = append(errs, t.send(ctx, request{method: http.MethodPost, path: "/job/" + url.PathEscape(target), body: body}))
+		errs = append(errs, t.send(ctx, request{method: http.MethodPost, path: jobPath(target), body: body}))
 	}
 	return errors.Join(errs...)
 }
 
 // updateTargets are the ids to change one by one. v0.0.38 takes array tasks as they
-// are written. Newer versions take plain ids only (24.11 refuses "8_3", and changes
-// the leader when asked for "9+1"), so the record's own id is looked up; a waiting
-// task has none, and the last task shares the array's.
+// are written, and a plain id for everything that has it. Newer versions change just
+// the one record that has the number (24.11 refuses "8_3", and changes the leader
+// when asked for "9+1"), so the records are looked up.
 func (t *rest) updateTargets(ctx context.Context, v int, id string) ([]string, error) {
 	target, err := actionID(id)
 	if err != nil {
@@ -236,116 +240,38 @@ func (t *rest) updateTargets(ctx context.Context, v int, id string) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	if want.Het < 0 && (want.Tasks == nil || v < nestedAPI) {
+	if want.Het < 0 && v < nestedAPI {
 		return []string{target}, nil
 	}
 	family, err := t.Job(ctx, strconv.FormatInt(want.Job, 10))
 	if err != nil {
 		return nil, err
 	}
-	mine := slices.DeleteFunc(slices.Clone(family), func(d JobDetail) bool { return !want.names(&d.Job) })
-	if len(mine) == 0 {
-		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
-	}
+	plain := want.Tasks == nil && want.Het < 0
 	var targets []string
-	for _, d := range mine {
-		if d.RawID == want.Job && want.Tasks != nil && len(family) > 1 {
-			return nil, fmt.Errorf("job %s: %w", id, t.cannot("change some tasks of an array and not the others"))
+	for _, d := range family {
+		switch {
+		case !want.names(&d.Job):
+		case plain && len(family) > 1 && ended(&d.Job):
+		case want.part(&d.Job):
+			return nil, fmt.Errorf("job %s: %w", id, t.cannot("change some waiting tasks of an array and not the others"))
+		default:
+			targets = append(targets, strconv.FormatInt(d.RawID, 10))
 		}
-		targets = append(targets, strconv.FormatInt(d.RawID, 10))
+	}
+	if targets == nil {
+		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
 	}
 	return targets, nil
 }
 
-// Requeue implements Transport.
-func (t *rest) Requeue(ctx context.Context, id string, hold bool) error {
-	target, err := actionID(id)
-	if err != nil {
-		return err
-	}
-	if _, err := t.ready(ctx, OpRequeue); err != nil {
-		return err
-	}
-	body := map[string]any{"jobs": []string{target}}
-	if hold {
-		body["flags"] = []string{"HOLD"}
-	}
-	return t.send(ctx, request{method: http.MethodPost, path: "/jobs/requeue", body: body})
+// ended reports a job that will not run any more, whatever it still cleans up.
+func ended(j *fleet.Job) bool {
+	return j.Base != fleet.JobPending && j.Base != fleet.JobRunning && j.Base != fleet.JobSuspended
 }
 
-// Suspend implements Transport: no version can.
-func (t *rest) Suspend(context.Context, string) error { return t.Can(OpSuspend) }
-
-// Resume implements Transport: no version can.
-func (t *rest) Resume(context.Context, string) error { return t.Can(OpSuspend) }
-
-// Signal implements Transport.
-func (t *rest) Signal(ctx context.Context, id, signal string, batch bool) error {
-	target, err := actionID(id)
-	if err != nil {
-		return err
-	}
-	op := OpCancel
-	if signal != "" {
-		op, err = OpSignal, CheckSignal(signal)
-		signal = strings.TrimPrefix(strings.ToUpper(signal), "SIG")
-	}
-	if err != nil {
-		return err
-	}
-	v, err := t.ready(ctx, op)
-	switch {
-	case err != nil:
-		return err
-	case v < nestedAPI:
-		return t.signalOld(ctx, v, id, signal, batch)
-	case strings.Contains(target, "["):
-		return t.send(ctx, signalTasks(target, signal, batch))
-	}
-	q := request{method: http.MethodDelete, path: "/job/" + url.PathEscape(target)}
-	if signal != "" {
-		q.query = url.Values{"signal": {signal}, "flags": {signalFlag(batch)}}
-	}
-	return t.send(ctx, q)
-}
-
-// signalFlag says whom a signal reaches. Without any flag it would reach the batch
-// script as well, which ends one that does not expect it.
-func signalFlag(batch bool) string {
-	if batch {
-		return "FULL_JOB"
-	}
-	return "FULL_STEPS_ONLY"
-}
-
-// signalTasks signals or cancels a set of waiting tasks, which only the call for
-// many jobs can name.
-func signalTasks(target, signal string, batch bool) request {
-	body := map[string]any{"jobs": []string{target}}
-	if signal != "" {
-		body["signal"] = signal
-		body["flags"] = []string{signalFlag(batch)}
-	}
-	return request{method: http.MethodDelete, path: "/jobs", body: body}
-}
-
-// signalOld signals or cancels in v0.0.38, where a signal always reaches the batch
-// script.
-func (t *rest) signalOld(ctx context.Context, v int, id, signal string, batch bool) error {
-	if signal != "" && !batch {
-		return t.cannot("signal a job's steps and not its batch script")
-	}
-	targets, err := t.updateTargets(ctx, v, id)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, target := range targets {
-		q := request{method: http.MethodDelete, path: "/job/" + url.PathEscape(target)}
-		if signal != "" {
-			q.query = url.Values{"signal": {signal}}
-		}
-		errs = append(errs, t.send(ctx, q))
-	}
-	return errors.Join(errs...)
+// part reports whether the id names only some of the waiting tasks that the record
+// stands for.
+func (id JobID) part(j *fleet.Job) bool {
+	return id.Tasks != nil && j.Array != nil && j.Array.Task < 0 && id.TaskSet() != j.Array.Tasks
 }
