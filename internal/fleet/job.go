@@ -132,8 +132,9 @@ const (
 	JobFlagHold        = "REQUEUE_HOLD"
 )
 
-// Has reports whether the job carries the flag.
-func (j *Job) Has(flag string) bool { return slices.Contains(j.Flags, flag) }
+// Has reports whether the job carries the flag. Slurm's commands print COMPLETING
+// and REQUEUED in place of the base, and then it stands there.
+func (j *Job) Has(flag string) bool { return j.Base == flag || slices.Contains(j.Flags, flag) }
 
 // Waiting reports a job that has yet to start.
 func (j *Job) Waiting() bool { return j.Base == JobPending && !j.Has(JobFlagCompleting) }

@@ -172,7 +172,7 @@ var jobBases = map[string]string{
 
 // jobFlags maps each flag word to the base that a job with it has when squeue
 // prints the flag in place of the base; "" where several are possible: then the
-// word itself is all that is known of the base.
+// word itself is the base (fleet.Job.Has finds it there too).
 var jobFlags = map[string]string{
 	"COMPLETING": "", "REQUEUED": "", "REVOKED": "", "STAGE_OUT": "", "UPDATE_DB": "",
 	"CONFIGURING": "RUNNING", "RESIZING": "RUNNING", "SIGNALING": "RUNNING", "STOPPED": "RUNNING",
@@ -228,7 +228,9 @@ func (s *JobState) baseOfFlags() string {
 		}
 	}
 	if len(s.Flags) > 0 {
-		return s.Flags[0]
+		base := s.Flags[0]
+		s.Flags = s.Flags[1:]
+		return base
 	}
 	s.Odd = append(s.Odd, "job state is empty")
 	return fleet.BaseUnknown
