@@ -1,12 +1,31 @@
 package fleet
 
-import "strconv"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
 
 // lookups are a Snapshot's tables.
 type lookups struct {
 	nodes  map[string]*Node
 	jobs   map[JobKey]*Job
 	onNode map[string][]*Job
+	byID   map[idKey]*Job
+	queues map[queueKey]*queueUse
+	held   map[userKey]int // GPUs
+}
+
+// queueKey names a queue of a cluster.
+type queueKey struct{ cluster, queue string }
+
+// userKey names a user within a QOS; an empty user is all of them.
+type userKey struct{ cluster, qos, user string }
+
+// queueUse is who holds the GPUs of a queue, and how many nobody does.
+type queueUse struct {
+	holders []*Job
+	free    int
 }
 
 // NewSnapshot publishes what it is given as an immutable snapshot with its
@@ -29,11 +48,15 @@ func NewSnapshot(s Snapshot) *Snapshot {
 	}
 	s.jobs = make(map[JobKey]*Job, len(s.Jobs))
 	s.onNode = make(map[string][]*Job)
+	s.byID = make(map[idKey]*Job, len(s.Jobs))
+	s.countFree(s.Nodes)
 	for _, j := range s.Jobs {
 		s.jobs[j.Key] = j
+		s.byID[idKey{j.Key.Cluster, j.Key.ID}] = j
 		if !j.Active() {
 			continue
 		}
+		s.lookups.holds(j)
 		for _, n := range j.Nodes {
 			if name, ok := host[viewKey{j.Key.Cluster, n}]; ok {
 				n = name
@@ -41,7 +64,46 @@ func NewSnapshot(s Snapshot) *Snapshot {
 			s.onNode[n] = append(s.onNode[n], j)
 		}
 	}
+	for _, u := range s.queues {
+		slices.SortStableFunc(u.holders, func(a, b *Job) int { return cmp.Compare(b.GPUs.Held, a.GPUs.Held) })
+	}
 	return &s
+}
+
+// countFree counts the GPUs that each queue could give away now.
+func (l *lookups) countFree(nodes []*Node) {
+	l.queues, l.held = map[queueKey]*queueUse{}, map[userKey]int{}
+	for _, n := range nodes {
+		for i := range n.Views {
+			v := &n.Views[i]
+			free := 0
+			if c := v.Condition(); c == CondFree || c == CondBusy {
+				free = v.GPUs.Free()
+			}
+			for _, q := range v.Queues {
+				l.use(v.Cluster, q).free += free
+			}
+		}
+	}
+}
+
+func (l *lookups) use(cluster, queue string) *queueUse {
+	key := queueKey{cluster, queue}
+	if l.queues[key] == nil {
+		l.queues[key] = &queueUse{}
+	}
+	return l.queues[key]
+}
+
+// holds notes what an active job holds.
+func (l *lookups) holds(j *Job) {
+	if j.GPUs.Held == 0 {
+		return
+	}
+	u := l.use(j.Key.Cluster, j.Queue)
+	u.holders = append(u.holders, j)
+	l.held[userKey{j.Key.Cluster, j.QOS, j.User}] += j.GPUs.Held
+	l.held[userKey{j.Key.Cluster, j.QOS, ""}] += j.GPUs.Held
 }
 
 // Node returns the node of that name, or nil. A scheduler's own name of it does too.
@@ -52,6 +114,29 @@ func (s *Snapshot) Job(k JobKey) *Job { return s.jobs[k] }
 
 // JobsOn returns the jobs that hold something on the node, in snapshot order.
 func (s *Snapshot) JobsOn(node string) []*Job { return s.onNode[node] }
+
+// JobByID returns the job with that Key.ID, whenever it was submitted, or nil.
+func (s *Snapshot) JobByID(cluster, id string) *Job { return s.byID[idKey{cluster, id}] }
+
+// HoldersIn returns the jobs that hold GPUs in the queue, the largest first.
+func (s *Snapshot) HoldersIn(cluster, queue string) []*Job {
+	if u := s.queues[queueKey{cluster, queue}]; u != nil {
+		return u.holders
+	}
+	return nil
+}
+
+// FreeIn counts the GPUs in the queue's nodes that are free and in service.
+func (s *Snapshot) FreeIn(cluster, queue string) int {
+	if u := s.queues[queueKey{cluster, queue}]; u != nil {
+		return u.free
+	}
+	return 0
+}
+
+// HeldBy counts the GPUs that a user's jobs hold within a QOS; an empty user
+// counts everybody's.
+func (s *Snapshot) HeldBy(cluster, qos, user string) int { return s.held[userKey{cluster, qos, user}] }
 
 // Cluster returns the cluster of that name, or nil.
 func (s *Snapshot) Cluster(name string) *Cluster {

@@ -165,7 +165,7 @@ func (v *View) Condition() Condition {
 		return CondFaulty
 	case v.Has(FlagDrain):
 		return CondDraining
-	case v.outOfUse():
+	case v.OutOfUse():
 		return CondOther
 	case v.Busy():
 		return CondBusy
@@ -175,8 +175,9 @@ func (v *View) Condition() Condition {
 	return CondOther
 }
 
-// outOfUse lists the flags with which a healthy node takes no new work.
-func (v *View) outOfUse() bool {
+// OutOfUse reports the flags with which a healthy node takes no new work:
+// maintenance, power saving, a reboot on the way.
+func (v *View) OutOfUse() bool {
 	for _, f := range v.Flags {
 		switch f {
 		case FlagMaintenance, FlagPoweredDown, FlagPoweringDown, FlagPoweringUp,

@@ -37,7 +37,10 @@ type keeper struct {
 }
 
 func newKeeper(src Source, store Store, opts Options) *keeper {
-	return &keeper{src: src, store: store, opts: opts, wake: make(chan struct{}, 1), state: States(src)[0]}
+	info := src.Info()
+	return &keeper{src: src, store: store, opts: opts, wake: make(chan struct{}, 1), state: fleet.SourceState{
+		Name: src.Name(), Kind: info.Kind, Cluster: info.Cluster, Via: info.Via, Status: fleet.SourceConnecting,
+	}}
 }
 
 // run connects the source again and again until ctx ends.

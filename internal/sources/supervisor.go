@@ -56,15 +56,13 @@ func NewSupervisor(store Store, opts Options, srcs ...Source) *Supervisor {
 	return s
 }
 
-// States is how the sources stand before they were ever asked, for
-// fleet.StoreOptions.
-func States(srcs ...Source) []fleet.SourceState {
-	out := make([]fleet.SourceState, len(srcs))
-	for i, src := range srcs {
-		info := src.Info()
-		out[i] = fleet.SourceState{
-			Name: src.Name(), Kind: info.Kind, Cluster: info.Cluster, Via: info.Via, Status: fleet.SourceConnecting,
-		}
+// States is how the sources stand now, in the order in which they were given.
+func (s *Supervisor) States() []fleet.SourceState {
+	out := make([]fleet.SourceState, len(s.keepers))
+	for i, k := range s.keepers {
+		k.mu.Lock()
+		out[i] = k.state
+		k.mu.Unlock()
 	}
 	return out
 }

@@ -250,7 +250,7 @@ func TestRefresh(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	st := States(&scripted{name: "a"})
+	st := NewSupervisor(&memory{}, Options{}, &scripted{name: "a"}).States()
 	if len(st) != 1 || st[0].Name != "a" || st[0].Cluster != "a-cluster" || st[0].Status != fleet.SourceConnecting {
 		t.Errorf("%+v", st)
 	}

@@ -120,6 +120,7 @@ func (c *connection) learn(f finding) {
 	c.facts.Notes = slices.DeleteFunc(slices.Clone(c.facts.Notes), func(n string) bool { return strings.HasPrefix(n, prefix) })
 	if f.err != nil {
 		c.facts.Notes = append(c.facts.Notes, prefix+f.err.Error())
+		c.opts.Log.Warn("could not be asked", "cluster", c.opts.Cluster, "what", f.what, "error", f.err)
 	} else {
 		f.put(c)
 	}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -35,11 +36,12 @@ const (
 	costShare = 10
 )
 
-// Options of a Source. Name, Cluster and Client are needed.
+// Options of a Source. Cluster and Client are needed.
 type Options struct {
-	Name    string // of the source
+	Name    string // of the source; empty: that of the cluster
 	Cluster string // as the config names it
 	Client  *slurm.Client
+	Log     *slog.Logger // nil: nothing is logged
 	// Interval between polls; 0 is DefaultInterval, and none is below MinInterval.
 	Interval time.Duration
 }
@@ -69,6 +71,12 @@ func New(opts Options) *Source {
 		opts.Interval = DefaultInterval
 	}
 	opts.Interval = max(opts.Interval, MinInterval)
+	if opts.Name == "" {
+		opts.Name = opts.Cluster
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Source{opts: opts, wish: make(chan struct{}, 1), interval: opts.Interval, slow: newSlow()}
 }
 

@@ -143,7 +143,7 @@ func newFake() *fake {
 func running(t *testing.T, f *fake, look func(t *testing.T, s *Source, r *record)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{Name: "ai", Cluster: "ai", Client: slurm.New(f)})
+		s := New(Options{Cluster: "ai", Client: slurm.New(f)})
 		r := &record{}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -239,7 +239,7 @@ func TestC115_BusyIsNeverRetriedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fail["jobs"] = fmt.Errorf("squeue: %w: Socket timed out on send/recv operation", slurm.ErrBusy)
-		s := New(Options{Name: "ai", Cluster: "ai", Client: slurm.New(f)})
+		s := New(Options{Cluster: "ai", Client: slurm.New(f)})
 		store := &statuses{}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -276,7 +276,7 @@ func TestPollThatHangsIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.cost = time.Hour
-		s := New(Options{Name: "ai", Cluster: "ai", Client: slurm.New(f)})
+		s := New(Options{Cluster: "ai", Client: slurm.New(f)})
 		start := time.Now()
 		if _, err := runOnce(t, s); !errors.Is(err, slurm.ErrBusy) || time.Since(start) > 30*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
@@ -288,7 +288,7 @@ func TestPollThatHangsIsBusy(t *testing.T) {
 func TestC31_EmptyFleetIsReadTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		s := New(Options{Name: "ai", Cluster: "ai", Client: slurm.New(f)})
+		s := New(Options{Cluster: "ai", Client: slurm.New(f)})
 		time.AfterFunc(15*time.Second, func() { f.set(func() { f.views = nil }) })
 		r, err := runOnce(t, s)
 		if !errors.Is(err, slurm.ErrUnbelievable) || len(r.full()) != 2 {
@@ -308,7 +308,7 @@ func TestPartialAnswerEmitsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.fail["jobs"] = slurm.ErrUnreachable
-		r, err := runOnce(t, New(Options{Name: "ai", Cluster: "ai", Client: slurm.New(f)}))
+		r, err := runOnce(t, New(Options{Cluster: "ai", Client: slurm.New(f)}))
 		if !errors.Is(err, slurm.ErrUnreachable) || !strings.Contains(err.Error(), "cluster ai") || len(r.updates) != 0 {
 			t.Errorf("%v, %d updates", err, len(r.updates))
 		}
