@@ -115,10 +115,10 @@ func (a *app) request(snap *fleet.Snapshot, act action, args []string, o actFlag
 		req.Targets, err = actions.ResolveJobs(snap, o.cluster, args)
 	}
 	if err != nil {
-		if t := a.trouble(snap); t != nil {
-			return req, fail(exitSource, err)
+		if a.trouble(snap) != nil {
+			return req, fail(exitSource, err) // an unknown name says little while a source is down
 		}
-		return req, fail(exitFailed, err)
+		return req, fail(actions.ErrorExit(err), err)
 	}
 	for i, n := range req.Options.Exclude {
 		if n == "" {

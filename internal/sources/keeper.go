@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,8 +184,12 @@ func (k *keeper) change(f func(*fleet.SourceState)) {
 	}
 }
 
-// overdue is what LastError says of a source that has not failed but is silent.
-const overdue = "no answer in time"
+// overdue is what LastError says of a source that has not failed but is silent. It
+// does not count, so that a silent source is not news every second.
+func (k *keeper) overdue() string {
+	info := k.src.Info()
+	return fmt.Sprintf("%s has not answered in time (over %s)", cmp.Or(info.Server, info.Kind), info.Via)
+}
 
 // judge sets the status from the last success and the last failure.
 func (k *keeper) judge(now time.Time) {
@@ -211,7 +216,7 @@ func (k *keeper) judge(now time.Time) {
 	if !failing {
 		st.LastError = ""
 		if st.Status == fleet.SourceStale || st.Status == fleet.SourceDown {
-			st.LastError = overdue
+			st.LastError = k.overdue()
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Info struct {
 	Kind    string // "slurm", "kubernetes", "agent"
 	Cluster string
 	Via     string
+	Server  string // what is asked, for error texts: "slurmctld"
 }
 
 // Refresher is a Source that can be asked for fresh data now (ctrl-r, or after

@@ -85,7 +85,7 @@ func (s *Source) Name() string { return s.opts.Name }
 
 // Info implements sources.Source.
 func (s *Source) Info() sources.Info {
-	return sources.Info{Kind: "slurm", Cluster: s.opts.Cluster, Via: strings.Join(s.opts.Client.Via(), ", ")}
+	return sources.Info{Kind: "slurm", Cluster: s.opts.Cluster, Via: strings.Join(s.opts.Client.Via(), ", "), Server: "slurmctld"}
 }
 
 // Refresh asks for a poll now. It never waits, and a burst of calls is one poll.
