@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/tui/line"
@@ -13,67 +12,87 @@ import (
 // maxBar is the widest bar of a model; a wider one tells nothing more.
 const maxBar = 24
 
+// minBar is the narrowest bar that still tells shares apart.
+const minBar = 8
+
 // fleetLine is the second line: what the GPUs of every model do, and what the
-// queue wants. What does not fit is counted.
+// queue wants. It gets briefer until it fits; models that still do not fit are
+// counted.
 func (m *Model) fleetLine(width int) string {
-	right := m.demandSpans(width)
-	room := width - widthOf(right) - 1
-	var left []span
-	for i, t := range m.tallies {
-		bar := 0
-		if len(m.tallies) <= 2 {
-			bar = min(maxBar, (width-80)/(2*len(m.tallies)))
-		}
-		more := []span(nil)
-		if rest := len(m.tallies) - i - 1; rest > 0 {
-			more = []span{{theme.Dim, fmt.Sprintf(" +%s", words.Plural(rest, "model"))}}
-		}
-		next := append(left[:len(left):len(left)], m.tallySpans(t, bar)...)
-		if widthOf(next)+widthOf(more) > room && i > 0 {
-			left = append(left, span{theme.Dim, fmt.Sprintf(" +%s", words.Plural(len(m.tallies)-i, "model"))})
-			break
-		}
-		left = next
+	if m.snap != nil && len(m.tallies) == 0 {
+		return m.th.Paint(theme.Dim, line.Fit(" no GPUs known", width, ""))
 	}
-	if len(m.tallies) == 0 && m.snap != nil {
-		left = []span{{theme.Dim, " no GPUs known"}}
+	for brief := range 2 {
+		right := m.demandSpans(brief)
+		left := m.tallyLine(len(m.tallies), 0, brief == 1)
+		if over := widthOf(left) + widthOf(right) - width; over <= 0 {
+			bar := min(maxBar, -over/max(1, len(m.tallies))-1)
+			return m.ends(m.tallyLine(len(m.tallies), bar, brief == 1), right, width)
+		}
 	}
-	text := line.Cut(paint(m.th, left), max(0, room), m.th.Glyphs.Ellipsis)
-	return line.Fit(text, max(0, width-widthOf(right)), "") + paint(m.th, right)
+	right := m.demandSpans(2)
+	for n := len(m.tallies); n > 1; n-- {
+		if left := m.tallyLine(n, 0, true); widthOf(left)+widthOf(right) <= width {
+			return m.ends(left, right, width)
+		}
+	}
+	return m.ends(m.tallyLine(min(1, len(m.tallies)), 0, true), right, width)
 }
 
-func (m *Model) demandSpans(width int) []span {
-	if m.snap == nil {
+// ends puts spans at both ends of a line; what does not fit is cut from the left one.
+func (m *Model) ends(left, right []span, width int) string {
+	room := max(0, width-widthOf(right))
+	return line.Fit(line.Cut(paint(m.th, left), room, m.th.Glyphs.Ellipsis), room, "") + line.Cut(paint(m.th, right), width, "")
+}
+
+// tallyLine is the first n models, with bars when there is room for them.
+func (m *Model) tallyLine(n, bar int, brief bool) []span {
+	var spans []span
+	for _, t := range m.tallies[:n] {
+		spans = append(spans, m.tallySpans(t, bar, brief)...)
+	}
+	if rest := len(m.tallies) - n; rest > 0 {
+		spans = append(spans, span{theme.Dim, " +" + words.Plural(rest, "model")})
+	}
+	return spans
+}
+
+func (m *Model) demandSpans(brief int) []span {
+	jobs, gpus := words.Count(m.demand.Jobs), words.Count(m.demand.GPUs)
+	dim := func(s string) span { return span{theme.Dim, s} }
+	text := func(s string) span { return span{theme.Text, s} }
+	switch {
+	case m.snap == nil:
 		return nil
+	case brief == 0:
+		return []span{dim(" queue "), text(words.Plural(m.demand.Jobs, "job")), dim(" want "), text(gpus), dim(" GPUs ")}
+	case brief == 1:
+		return []span{dim(" queue "), text(jobs), dim(" want "), text(gpus + " ")}
 	}
-	if width < 60 {
-		return []span{{theme.Dim, "want "}, {theme.Text, words.Count(m.demand.GPUs) + " "}}
-	}
-	return []span{
-		{theme.Dim, "queue "},
-		{theme.Text, words.Plural(m.demand.Jobs, "job")},
-		{theme.Dim, " want "},
-		{theme.Text, words.Count(m.demand.GPUs) + " "},
-	}
+	return []span{dim(" want "), text(gpus + " ")}
 }
 
-func (m *Model) tallySpans(t page.Tally, bar int) []span {
+func (m *Model) tallySpans(t page.Tally, bar int, brief bool) []span {
 	spans := []span{{theme.Title, " " + line.Clean(t.Model)}, {theme.Text, " " + words.Count(t.Total) + " "}}
 	spans = append(spans, m.bar(t, bar)...)
 	for _, part := range []struct {
-		n    int
-		word string
-		tone theme.Name
-		must bool
+		n           int
+		word, short string
+		tone        theme.Name
+		must        bool
 	}{
-		{t.Busy, "busy", theme.Busy, true},
-		{t.Free, "free", theme.Free, true},
-		{t.Draining, "draining", theme.Draining, false},
-		{t.Faulty, "faulty", theme.Faulty, false},
-		{t.Other, "other", theme.Dim, false},
+		{t.Busy, "busy", "busy", theme.Busy, true},
+		{t.Free, "free", "free", theme.Free, true},
+		{t.Draining, "draining", "drain", theme.Draining, false},
+		{t.Faulty, "faulty", "fault", theme.Faulty, false},
+		{t.Other, "other", "other", theme.Dim, false},
 	} {
+		word := part.word
+		if brief {
+			word = part.short
+		}
 		if part.n > 0 || part.must {
-			spans = append(spans, span{part.tone, " " + words.Count(part.n)}, span{theme.Dim, " " + part.word})
+			spans = append(spans, span{part.tone, " " + words.Count(part.n)}, span{theme.Dim, " " + word})
 		}
 	}
 	return append(spans, span{theme.Text, " "})
@@ -82,7 +101,7 @@ func (m *Model) tallySpans(t page.Tally, bar int) []span {
 // bar shares out width cells by count; whatever is there gets at least one cell.
 // Every part has a symbol of its own, so that it can be read without colours.
 func (m *Model) bar(t page.Tally, width int) []span {
-	if width < 8 || t.Total == 0 {
+	if width < minBar || t.Total == 0 {
 		return nil
 	}
 	g := m.th.Glyphs

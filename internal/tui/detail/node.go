@@ -24,7 +24,7 @@ func Node(s *fleet.Snapshot, n *fleet.Node, m words.Moment) Doc {
 		d.finding(f, m)
 	}
 	for i := range n.Views {
-		d.view(s, &n.Views[i], m)
+		d.view(s, n.Name, &n.Views[i], m)
 	}
 	d.gpus(n)
 	d.jobsOn(s, n.Name, m)
@@ -35,12 +35,12 @@ func Node(s *fleet.Snapshot, n *fleet.Node, m words.Moment) Doc {
 	return d
 }
 
-func (d *Doc) view(s *fleet.Snapshot, v *fleet.View, m words.Moment) {
+func (d *Doc) view(s *fleet.Snapshot, name string, v *fleet.View, m words.Moment) {
 	d.head(v.Cluster + " " + string(v.Kind))
 	d.tone("state", words.ViewState(v), tone.Condition(v.Condition()))
 	d.source(s.SourceOf(v.Cluster), m)
 	d.reason(v, m)
-	if v.Node != "" {
+	if v.Node != name {
 		d.say("known as", v.Node)
 	}
 	d.say("GPUs", fmt.Sprintf("%d of %d allocated, %s", v.GPUs.Allocated, v.GPUs.Total, words.Or(v.GPUs.Model)))
@@ -102,8 +102,8 @@ func memory(m fleet.MemoryCount) string {
 }
 
 func daemon(v *fleet.View, m words.Moment) string {
-	if v.Version == "" && v.DaemonUp.IsZero() {
-		return ""
+	if v.DaemonUp.IsZero() {
+		return v.Version
 	}
 	return words.Or(v.Version) + ", up since " + m.Since(v.DaemonUp)
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -39,22 +40,22 @@ func jobColumns(l *list[*fleet.Job], folded map[*fleet.Job]string) []table.Colum
 	}
 	return []table.Column[*fleet.Job]{
 		{ID: "id", Title: "JOB", Min: 6, Cell: cell(theme.Text, jobID), Compare: func(a, b *fleet.Job) int { return fleet.CompareNatural(a.ID, b.ID) }},
-		{ID: "name", Title: "NAME", Min: 8, Max: 28, Priority: 2, Cell: cell(theme.Text, jobName), Compare: jobText(jobName)},
+		{ID: "name", Title: "NAME", Min: 8, Max: 28, Priority: 3, Cell: cell(theme.Text, jobName), Compare: jobText(jobName)},
 		{ID: "user", Title: "USER", Min: 5, Max: 16, Priority: 1, Cell: cell(theme.Text, jobUser), Compare: jobText(jobUser)},
 		{ID: "state", Title: "STATE", NeverCut: true, Priority: 1, Cell: l.jobState, Compare: jobText(words.JobState)},
 		{ID: "gpus", Title: "GPUS", Align: table.Right, Priority: 1, Cell: cell(theme.Text, gpus), Compare: jobNumber(heldOrWanted)},
-		{ID: "nodes", Title: "NODES", Align: table.Right, Priority: 5, Cell: cell(theme.Text, func(j *fleet.Job) string { return words.Count(j.NodeCount) }), Compare: jobNumber(func(j *fleet.Job) int { return j.NodeCount })},
-		{ID: "hosts", Title: "HOSTS", Min: 12, Max: 32, Priority: 4, Cell: cell(theme.Text, hosts(folded))},
-		{ID: "time", Title: "TIME/LIMIT", Align: table.Right, Priority: 3, Cell: cell(theme.Text, l.elapsed), Compare: l.byElapsed},
-		{ID: "reason", Title: "REASON", Min: 10, Max: 40, Priority: 3, Cell: cell(theme.Text, l.jobReason), Compare: jobText(func(j *fleet.Job) string { return words.Reason(j.Reason) })},
-		{ID: "queue", Title: "PARTITION", Min: 5, Max: 16, Priority: 5, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.Queue) }), Compare: jobText(func(j *fleet.Job) string { return j.Queue })},
+		{ID: "nodes", Title: "NODES", Align: table.Right, Priority: 4, Cell: cell(theme.Text, func(j *fleet.Job) string { return words.Count(j.NodeCount) }), Compare: jobNumber(func(j *fleet.Job) int { return j.NodeCount })},
+		{ID: "time", Title: "TIME", Align: table.Right, Priority: 3, Cell: cell(theme.Text, l.elapsed), Compare: l.byElapsed},
+		{ID: "where", Title: "HOSTS OR REASON", Min: 18, Max: 60, Priority: 2, Cell: cell(theme.Text, l.where(folded)), Compare: jobText(func(j *fleet.Job) string { return words.Reason(j.Reason) })},
+		{ID: "limit", Title: "LIMIT", Align: table.Right, Priority: 4, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Limit(j.Limit) }), Compare: byLimit},
+		{ID: "queue", Title: "PARTITION", Min: 9, Max: 16, Priority: 5, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.Queue) }), Compare: jobText(func(j *fleet.Job) string { return j.Queue })},
 		{ID: "priority", Title: "PRIO", Align: table.Right, Priority: 7, Cell: cell(theme.Dim, prio), Compare: func(a, b *fleet.Job) int { return cmp.Compare(a.Priority, b.Priority) }},
-		{ID: "account", Title: "ACCOUNT", Min: 6, Max: 16, Priority: 6, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.Account) }), Compare: jobText(func(j *fleet.Job) string { return j.Account })},
+		{ID: "account", Title: "ACCOUNT", Min: 10, Max: 16, Priority: 6, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.Account) }), Compare: jobText(func(j *fleet.Job) string { return j.Account })},
 		{ID: "restarts", Title: "RESTARTS", Align: table.Right, Priority: 7, Cell: cell(theme.Dim, func(j *fleet.Job) string { return strconv.Itoa(j.Restarts) }), Compare: jobNumber(func(j *fleet.Job) int { return j.Restarts })},
 		{ID: "age", Title: "SUBMITTED", Align: table.Right, Priority: 8, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Coarse(l.moment.Now, j.Submitted) }), Compare: func(a, b *fleet.Job) int { return earlier(a.Submitted, b.Submitted) }},
-		{ID: "qos", Title: "QOS", Max: 16, Min: 4, Priority: 8, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.QOS) }), Compare: jobText(func(j *fleet.Job) string { return j.QOS })},
+		{ID: "qos", Title: "QOS", Max: 16, Min: 6, Priority: 8, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.QOS) }), Compare: jobText(func(j *fleet.Job) string { return j.QOS })},
 		{ID: "model", Title: "MODEL", Priority: 8, Cell: cell(theme.Dim, func(j *fleet.Job) string { return words.Or(j.GPUs.Model) }), Compare: jobText(func(j *fleet.Job) string { return j.GPUs.Model })},
-		{ID: "cluster", Title: "CLUSTER", Min: 5, Max: 20, Priority: 6, Cell: cell(theme.Dim, func(j *fleet.Job) string { return j.Key.Cluster }), Compare: jobText(func(j *fleet.Job) string { return j.Key.Cluster })},
+		{ID: "cluster", Title: "CLUSTER", Min: 10, Max: 20, Priority: 6, Cell: cell(theme.Dim, func(j *fleet.Job) string { return j.Key.Cluster }), Compare: jobText(func(j *fleet.Job) string { return j.Key.Cluster })},
 	}
 }
 
@@ -77,33 +78,51 @@ func heldOrWanted(j *fleet.Job) int {
 
 func gpus(j *fleet.Job) string { return words.Count(heldOrWanted(j)) }
 
-// hosts folds the node list. Folding 512 names costs more than drawing a row, so
-// what was folded is kept until the next snapshot.
-func hosts(folded map[*fleet.Job]string) func(*fleet.Job) string {
+// where is what the row's state makes one ask: where it runs, why it waits, or how
+// it ended. Folding 512 names costs more than drawing a row, so what was folded is
+// kept until the next snapshot.
+func (l *list[T]) where(folded map[*fleet.Job]string) func(*fleet.Job) string {
 	return func(j *fleet.Job) string {
-		if len(j.Nodes) == 0 {
-			return words.Or(j.SchedNodes)
+		if !j.Active() {
+			return l.jobReason(j)
 		}
 		text, known := folded[j]
 		if !known {
 			text = fleet.FoldHosts(j.Nodes)
 			folded[j] = text
 		}
+		if !j.Preempted.IsZero() {
+			return "being preempted, " + text
+		}
 		return text
 	}
 }
 
-// elapsed is how long a job has run, of how long it may; for one that waits only
-// the limit, never a negative time.
+// elapsed is how long a job has run; for one that waits nothing, never a negative
+// time.
 func (l *list[T]) elapsed(j *fleet.Job) string {
 	ran, ok := j.Elapsed(l.moment.Now)
 	if !ok {
-		return words.None + "/" + words.Limit(j.Limit)
+		return words.None
 	}
 	if ran >= time.Minute {
 		ran = ran.Truncate(time.Minute)
 	}
-	return words.Span(ran) + "/" + words.Limit(j.Limit)
+	return words.Span(ran)
+}
+
+// byLimit puts no limit last, and limits that nobody told first.
+func byLimit(a, b *fleet.Job) int {
+	length := func(l fleet.Limit) time.Duration {
+		switch l.Kind {
+		case fleet.LimitSet:
+			return l.Duration
+		case fleet.LimitNone:
+			return math.MaxInt64
+		}
+		return 0
+	}
+	return cmp.Compare(length(a.Limit), length(b.Limit))
 }
 
 func (l *list[T]) byElapsed(a, b *fleet.Job) int {
@@ -121,8 +140,6 @@ func (l *list[T]) jobReason(j *fleet.Job) string {
 			text += ", " + est
 		}
 		return text
-	case !j.Preempted.IsZero() && j.Active():
-		return "being preempted"
 	case j.Done() && j.Signal > 0:
 		return fmt.Sprintf("signal %d", j.Signal)
 	case j.Done() && j.ExitCode > 0:

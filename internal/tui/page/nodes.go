@@ -70,20 +70,20 @@ func nodeColumns(l *list[*fleet.Node], th *theme.Theme) []table.Column[*fleet.No
 		{ID: "name", Title: "NAME", Min: 8, Cell: text(nodeName), Compare: byNodeName},
 		{ID: "state", Title: "STATE", NeverCut: true, Priority: 1, Cell: l.stateCell(th), Compare: byCondition},
 		{ID: "gpus", Title: "GPUS", Align: table.Right, Priority: 1, Cell: text(usedGPUs), Compare: nodeNumber(func(n *fleet.Node) int { return n.GPUCount().Allocated })},
-		{ID: "free", Title: "FREE", Align: table.Right, Priority: 3, Cell: text(freeGPUs), Compare: nodeNumber(usable)},
+		{ID: "free", Title: "FREE", Align: table.Right, Priority: 2, Cell: text(freeGPUs), Compare: nodeNumber(usable)},
 		{ID: "model", Title: "MODEL", Priority: 5, Cell: text(model), Compare: nodeText(model)},
 		{ID: "jobs", Title: "JOBS", Align: table.Right, Priority: 4, Cell: text(func(n *fleet.Node) string { return fmt.Sprint(len(l.snap.JobsOn(n.Name))) }), Compare: nodeNumber(func(n *fleet.Node) int { return len(l.snap.JobsOn(n.Name)) })},
-		{ID: "users", Title: "USERS", Min: 5, Max: 16, Priority: 4, Cell: text(l.usersHere)},
-		{ID: "reason", Title: "REASON", Min: 10, Max: 60, Priority: 2, Cell: l.reasonCell, Compare: nodeText(func(n *fleet.Node) string { return Reason(n).Text })},
-		{ID: "by", Title: "BY", Min: 4, Max: 12, Priority: 5, Cell: dim(func(n *fleet.Node) string { return Reason(n).Author }), Compare: nodeText(func(n *fleet.Node) string { return Reason(n).Author })},
+		{ID: "users", Title: "USERS", Min: 6, Max: 16, Priority: 4, Cell: text(l.usersHere)},
+		{ID: "reason", Title: "REASON", Min: 16, Max: 60, Priority: 2, Cell: l.reasonCell, Compare: nodeText(func(n *fleet.Node) string { return Reason(n).Text })},
+		{ID: "by", Title: "BY", Min: 6, Max: 12, Priority: 5, Cell: dim(func(n *fleet.Node) string { return Reason(n).Author }), Compare: nodeText(func(n *fleet.Node) string { return Reason(n).Author })},
 		{ID: "age", Title: "AGE", Align: table.Right, Priority: 3, Cell: dim(l.reasonAge), Compare: func(a, b *fleet.Node) int { return earlier(Reason(a).At, Reason(b).At) }},
-		{ID: "queues", Title: "PARTITIONS", Min: 6, Max: 24, Priority: 6, Cell: dim(func(n *fleet.Node) string { return words.Queues(first(n).Queues) })},
+		{ID: "queues", Title: "PARTITIONS", Min: 10, Max: 24, Priority: 6, Cell: dim(func(n *fleet.Node) string { return words.Queues(first(n).Queues) })},
 		{ID: "cpu", Title: "CPU", Align: table.Right, Priority: 7, Cell: dim(cpu), Compare: nodeNumber(func(n *fleet.Node) int { return first(n).CPUs.Allocated })},
 		{ID: "mem", Title: "MEM", Align: table.Right, Priority: 7, Cell: dim(mem), Compare: nodeNumber(func(n *fleet.Node) int { return int(first(n).Memory.Allocated) })},
 		{ID: "load", Title: "LOAD", Align: table.Right, Priority: 8, Cell: dim(loadText), Compare: func(a, b *fleet.Node) int { return cmp.Compare(first(a).Load, first(b).Load) }},
-		{ID: "cluster", Title: "CLUSTER", Min: 5, Max: 20, Priority: 6, Cell: dim(clusters), Compare: nodeText(clusters)},
+		{ID: "cluster", Title: "CLUSTER", Min: 8, Max: 20, Priority: 6, Cell: dim(clusters), Compare: nodeText(clusters)},
 		{ID: "version", Title: "VERSION", Priority: 9, Cell: dim(func(n *fleet.Node) string { return first(n).Version }), Compare: nodeText(func(n *fleet.Node) string { return first(n).Version })},
-		{ID: "resv", Title: "RESERVED", Min: 6, Max: 20, Priority: 9, Cell: dim(func(n *fleet.Node) string { return first(n).Resv }), Compare: nodeText(func(n *fleet.Node) string { return first(n).Resv })},
+		{ID: "resv", Title: "RESERVED", Min: 10, Max: 20, Priority: 9, Cell: dim(func(n *fleet.Node) string { return first(n).Resv }), Compare: nodeText(func(n *fleet.Node) string { return first(n).Resv })},
 	}
 }
 
@@ -99,12 +99,12 @@ func (l *list[T]) nodeCell(n *fleet.Node, t theme.Name, text string) table.Cell 
 
 func (l *list[T]) stateCell(th *theme.Theme) func(*fleet.Node) table.Cell {
 	return func(n *fleet.Node) table.Cell {
-		t := tone.Condition(n.Condition())
-		text := th.Glyphs.Of(t) + " " + words.NodeState(n)
+		cell := l.nodeCell(n, tone.Condition(n.Condition()), words.NodeState(n))
+		cell.Text = th.Glyphs.Of(cell.Style) + " " + cell.Text
 		if n.Disagree != "" {
-			text += " " + th.Glyphs.Warn + " disagree"
+			cell.Text += " " + th.Glyphs.Warn + " disagree"
 		}
-		return l.nodeCell(n, t, text)
+		return cell
 	}
 }
 

@@ -58,15 +58,15 @@ func eventColumns(l *list[*fleet.Event]) []table.Column[*fleet.Event] {
 	}
 	return []table.Column[*fleet.Event]{
 		{ID: "at", Title: "TIME", NeverCut: true, Cell: cell(theme.Dim, func(e *fleet.Event) string { return l.moment.Zone.Time(l.moment.Now, e.At) }), Compare: func(a, b *fleet.Event) int { return a.At.Compare(b.At) }},
-		{ID: "kind", Title: "KIND", Priority: 4, Cell: cell(theme.Dim, func(e *fleet.Event) string { return string(e.Subject.Kind) })},
-		{ID: "name", Title: "NAME", Min: 8, Max: 24, Priority: 1, Cell: cell(theme.Text, func(e *fleet.Event) string { return e.Subject.Name }), Compare: func(a, b *fleet.Event) int { return fleet.CompareNatural(a.Subject.Name, b.Subject.Name) }},
-		{ID: "what", Title: "WHAT", Min: 5, Max: 12, Priority: 3, Cell: cell(theme.Text, func(e *fleet.Event) string { return e.What })},
-		{ID: "before", Title: "BEFORE", Min: 8, Max: 30, Priority: 3, Cell: cell(theme.Dim, func(e *fleet.Event) string { return e.Before })},
-		{ID: "after", Title: "AFTER", Min: 10, Max: 60, Priority: 1, Cell: func(e *fleet.Event) table.Cell {
+		{ID: "kind", Title: "KIND", Priority: 5, Cell: cell(theme.Dim, func(e *fleet.Event) string { return string(e.Subject.Kind) })},
+		{ID: "name", Title: "NAME", Min: 12, Max: 24, Priority: 1, Cell: cell(theme.Text, func(e *fleet.Event) string { return e.Subject.Name }), Compare: func(a, b *fleet.Event) int { return fleet.CompareNatural(a.Subject.Name, b.Subject.Name) }},
+		{ID: "what", Title: "WHAT", Priority: 3, Cell: cell(theme.Text, func(e *fleet.Event) string { return e.What })},
+		{ID: "before", Title: "BEFORE", Min: 10, Max: 30, Priority: 4, Cell: cell(theme.Dim, func(e *fleet.Event) string { return e.Before })},
+		{ID: "after", Title: "AFTER", Min: 20, Max: 60, Priority: 1, Cell: func(e *fleet.Event) table.Cell {
 			return table.Cell{Text: e.After, Style: eventTone(e)}
 		}},
-		{ID: "by", Title: "BY", Min: 4, Max: 14, Priority: 2, Cell: cell(theme.Text, func(e *fleet.Event) string { return e.Author })},
-		{ID: "source", Title: "SOURCE", Min: 5, Max: 20, Priority: 5, Cell: cell(theme.Dim, func(e *fleet.Event) string { return e.Source })},
+		{ID: "by", Title: "BY", Min: 5, Max: 14, Priority: 2, Cell: cell(theme.Text, func(e *fleet.Event) string { return e.Author })},
+		{ID: "source", Title: "SOURCE", Min: 8, Max: 20, Priority: 5, Cell: cell(theme.Dim, func(e *fleet.Event) string { return e.Source })},
 	}
 }
 

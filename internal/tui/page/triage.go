@@ -62,13 +62,25 @@ func findingColumns(l *list[*fleet.Finding], th *theme.Theme) []table.Column[*fl
 			t := tone.Severity(f.Severity)
 			return table.Cell{Text: th.Glyphs.Of(t) + " " + f.Severity.String(), Style: l.agedSource(f, t)}
 		}, Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Severity, b.Severity) }},
-		{ID: "title", Title: "WHAT", Min: 30, Max: 90, Priority: 1, Cell: cell(theme.Text, func(f *fleet.Finding) string { return f.Title })},
-		{ID: "cost", Title: "COST", Min: 8, Max: 40, Priority: 2, Cell: cell(theme.Text, func(f *fleet.Finding) string { return Blast(f.Blast) }), Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Blast.GPUs, b.Blast.GPUs) }},
+		{ID: "title", Title: "WHAT", Min: 44, Max: 90, Priority: 1, Cell: cell(theme.Text, func(f *fleet.Finding) string { return f.Title })},
+		{ID: "gpus", Title: "GPUS", Align: table.Right, Priority: 1, Cell: cell(theme.Text, cost(func(b fleet.Blast) int { return b.GPUs })), Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Blast.GPUs, b.Blast.GPUs) }},
+		{ID: "jobs", Title: "JOBS", Align: table.Right, Priority: 4, Cell: cell(theme.Text, cost(func(b fleet.Blast) int { return b.Jobs })), Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Blast.Jobs, b.Blast.Jobs) }},
+		{ID: "users", Title: "USERS", Min: 6, Max: 20, Priority: 4, Cell: cell(theme.Text, func(f *fleet.Finding) string { return strings.Join(f.Blast.Users, ",") })},
 		{ID: "since", Title: "SINCE", Align: table.Right, Priority: 2, Cell: cell(theme.Dim, func(f *fleet.Finding) string { return words.Coarse(l.moment.Now, f.Since) }), Compare: func(a, b *fleet.Finding) int { return earlier(a.Since, b.Since) }},
-		{ID: "advice", Title: "ADVICE", Min: 16, Max: 60, Priority: 4, Cell: cell(theme.Accent, func(f *fleet.Finding) string { return f.Advice })},
+		{ID: "advice", Title: "ADVICE", Min: 30, Max: 70, Priority: 3, Cell: cell(theme.Accent, func(f *fleet.Finding) string { return f.Advice })},
 		{ID: "actions", Title: "ACTIONS", Min: 7, Max: 24, Priority: 5, Cell: cell(theme.Dim, func(f *fleet.Finding) string { return strings.Join(f.Actions, ",") })},
-		{ID: "cluster", Title: "CLUSTER", Min: 5, Max: 20, Priority: 6, Cell: cell(theme.Dim, func(f *fleet.Finding) string { return f.Subject.Cluster }), Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Subject.Cluster, b.Subject.Cluster) }},
+		{ID: "cluster", Title: "CLUSTER", Min: 10, Max: 20, Priority: 6, Cell: cell(theme.Dim, func(f *fleet.Finding) string { return f.Subject.Cluster }), Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Subject.Cluster, b.Subject.Cluster) }},
 		{ID: "rule", Title: "RULE", Min: 8, Max: 30, Priority: 9, Hidden: true, Cell: cell(theme.Dim, func(f *fleet.Finding) string { return f.Rule }), Compare: func(a, b *fleet.Finding) int { return cmp.Compare(a.Rule, b.Rule) }},
+	}
+}
+
+// cost shows what a finding costs; nothing where it costs none.
+func cost(get func(fleet.Blast) int) func(*fleet.Finding) string {
+	return func(f *fleet.Finding) string {
+		if n := get(f.Blast); n > 0 {
+			return words.Count(n)
+		}
+		return ""
 	}
 }
 

@@ -46,21 +46,21 @@ func waiterColumns(l *list[Waiter], holders map[room]string) []table.Column[Wait
 	}
 	return []table.Column[Waiter]{
 		{ID: "id", Title: "JOB", Min: 6, Cell: cell(theme.Text, ofJob(jobID)), Compare: by(func(a, b *fleet.Job) int { return fleet.CompareNatural(a.ID, b.ID) })},
-		{ID: "name", Title: "NAME", Min: 8, Max: 20, Priority: 3, Cell: cell(theme.Text, ofJob(jobName)), Compare: by(jobText(jobName))},
+		{ID: "name", Title: "NAME", Min: 8, Max: 20, Priority: 4, Cell: cell(theme.Text, ofJob(jobName)), Compare: by(jobText(jobName))},
 		{ID: "user", Title: "USER", Min: 5, Max: 12, Priority: 2, Cell: cell(theme.Text, ofJob(jobUser)), Compare: by(jobText(jobUser))},
 		{ID: "gpus", Title: "WANTS", Align: table.Right, Priority: 1, Cell: cell(theme.Text, ofJob(gpus)), Compare: by(jobNumber(Wants))},
-		{ID: "why", Title: "WHY IT WAITS", Min: 16, Max: 60, Priority: 1, Cell: l.whyCell, Compare: func(a, b Waiter) int { return cmp.Compare(a.Why, b.Why) }},
-		{ID: "start", Title: "EST. START", Align: table.Right, Priority: 2, Cell: cell(theme.Text, func(w Waiter) string { return startIn(w.Job, l.moment.Now) }), Compare: by(func(a, b *fleet.Job) int { return earlier(a.EstStart, b.EstStart) })},
+		{ID: "why", Title: "WHY IT WAITS", Min: 34, Max: 70, Priority: 1, Cell: l.whyCell, Compare: func(a, b Waiter) int { return cmp.Compare(a.Why, b.Why) }},
+		{ID: "start", Title: "EST. START", Align: table.Right, Priority: 3, Cell: cell(theme.Text, func(w Waiter) string { return startIn(w.Job, l.moment.Now) }), Compare: by(func(a, b *fleet.Job) int { return earlier(a.EstStart, b.EstStart) })},
 		{ID: "place", Title: "PLACE", Align: table.Right, Priority: 4, Cell: cell(theme.Text, place), Compare: func(a, b Waiter) int { return cmp.Compare(a.Position, b.Position) }},
-		{ID: "next", Title: "WHAT HELPS", Min: 12, Max: 50, Priority: 4, Cell: cell(theme.Accent, func(w Waiter) string { return w.Next })},
-		{ID: "holders", Title: "ROOM HELD BY", Min: 12, Max: 28, Priority: 5, Cell: cell(theme.Text, func(w Waiter) string { return heldBy(l.snap, w.Job, holders) })},
+		{ID: "next", Title: "WHAT HELPS", Min: 24, Max: 60, Priority: 3, Cell: cell(theme.Accent, func(w Waiter) string { return w.Next })},
+		{ID: "holders", Title: "ROOM HELD BY", Min: 16, Max: 28, Priority: 5, Cell: cell(theme.Text, func(w Waiter) string { return heldBy(l.snap, w.Job, holders) })},
 		{ID: "waits", Title: "WAITS", Align: table.Right, Priority: 4, Cell: cell(theme.Dim, func(w Waiter) string { return words.Coarse(l.moment.Now, w.Job.Submitted) }), Compare: by(func(a, b *fleet.Job) int { return earlier(a.Submitted, b.Submitted) })},
-		{ID: "queue", Title: "PARTITION", Min: 5, Max: 16, Priority: 6, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return words.Or(j.Queue) })), Compare: by(jobText(func(j *fleet.Job) string { return j.Queue }))},
+		{ID: "queue", Title: "PARTITION", Min: 9, Max: 16, Priority: 6, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return words.Or(j.Queue) })), Compare: by(jobText(func(j *fleet.Job) string { return j.Queue }))},
 		{ID: "priority", Title: "PRIO", Align: table.Right, Priority: 6, Cell: cell(theme.Dim, ofJob(prio)), Compare: by(func(a, b *fleet.Job) int { return cmp.Compare(a.Priority, b.Priority) })},
 		{ID: "reason", Title: "REASON CODE", Min: 8, Max: 32, Priority: 8, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return words.Reason(j.Reason) })), Compare: by(jobText(func(j *fleet.Job) string { return words.Reason(j.Reason) }))},
 		{ID: "limit", Title: "LIMIT", Align: table.Right, Priority: 8, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return words.Limit(j.Limit) }))},
-		{ID: "account", Title: "ACCOUNT", Min: 6, Max: 16, Priority: 7, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return words.Or(j.Account) })), Compare: by(jobText(func(j *fleet.Job) string { return j.Account }))},
-		{ID: "cluster", Title: "CLUSTER", Min: 5, Max: 20, Priority: 7, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return j.Key.Cluster })), Compare: by(jobText(func(j *fleet.Job) string { return j.Key.Cluster }))},
+		{ID: "account", Title: "ACCOUNT", Min: 10, Max: 16, Priority: 7, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return words.Or(j.Account) })), Compare: by(jobText(func(j *fleet.Job) string { return j.Account }))},
+		{ID: "cluster", Title: "CLUSTER", Min: 10, Max: 20, Priority: 7, Cell: cell(theme.Dim, ofJob(func(j *fleet.Job) string { return j.Key.Cluster })), Compare: by(jobText(func(j *fleet.Job) string { return j.Key.Cluster }))},
 	}
 }
 
