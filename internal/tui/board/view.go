@@ -40,7 +40,7 @@ func (d *Dock) View(width, height int) string {
 		lines = append(lines, d.stepLines(b, steps[b], width)...)
 	}
 	if rest > 0 {
-		more := fmt.Sprintf("  +%s", words.Plural(rest, "more board"))
+		more := "  +" + words.Plural(rest, "more board")
 		lines = append(lines, d.th.Paint(theme.Dim, line.Cut(more, width, "")))
 	}
 	return line.Block(lines, width, height)
@@ -135,6 +135,7 @@ func (d *Dock) mark(o actions.Outcome) (theme.Name, string) {
 		return theme.Warn, d.th.Glyphs.Warn
 	case actions.NotTried:
 		return theme.Dim, d.th.Glyphs.Skipped
+	case actions.Refused, actions.Failed:
 	}
 	return theme.Crit, d.th.Glyphs.Failed
 }

@@ -116,7 +116,7 @@ func (s *Stack) View(behind string, width, height int) string {
 	}
 	top := s.open[len(s.open)-1]
 	top.drawn = true
-	box := top.Dialog.View(width, height)
+	box := top.View(width, height)
 	first, _, _ := strings.Cut(box, "\n")
 	x := (width - line.Width(first)) / 2
 	y := (height - strings.Count(box, "\n") - 1) / 2

@@ -362,8 +362,8 @@ func TestEverySizeIsExact(t *testing.T) {
 		NewMessage(th, "message", Plain(strings.Repeat("words and 漢字 ", 200))),
 	}
 	for _, d := range dialogs {
-		for w := 1; w <= 250; w += 1 + w/8 {
-			for h := 1; h <= 80; h += 1 + h/10 {
+		for w := 1; w <= 250; w += 1 + w/5 {
+			for h := 1; h <= 80; h += 1 + h/4 {
 				exact(t, d, w, h)
 			}
 		}

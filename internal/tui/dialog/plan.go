@@ -77,7 +77,7 @@ func (t *planText) impact(i actions.Impact) {
 	}
 	text := fmt.Sprintf("stops %s of %s", words.Plural(len(i.Jobs), "job"), strings.Join(i.Users, ", "))
 	if i.GPUs > 0 {
-		text += fmt.Sprintf(" on %s", words.Plural(i.GPUs, "GPU"))
+		text += " on " + words.Plural(i.GPUs, "GPU")
 	}
 	if i.GPUHours > 0 {
 		text += fmt.Sprintf("; at stake: %.0f GPU-hours", i.GPUHours)
@@ -134,6 +134,7 @@ func (t *planText) targets(targets []actions.TargetPlan) {
 func (t *planText) target(tp actions.TargetPlan, name int) {
 	n, mark := theme.Text, t.th.Glyphs.Arrow
 	switch tp.Fate {
+	case actions.FateAct:
 	case actions.FateSkip:
 		n, mark = theme.Dim, t.th.Glyphs.Skipped
 	case actions.FateRefuse:

@@ -1,6 +1,6 @@
 package keys
 
-import "fmt"
+import "strconv"
 
 // What the console's keys do.
 const (
@@ -99,7 +99,7 @@ func pages[C any]() []Binding[C] {
 	var rows []Binding[C]
 	for i, name := range PageNames {
 		rows = append(rows, Binding[C]{
-			ID: ID(fmt.Sprintf("page-%d", i+1)), Keys: []string{fmt.Sprint(i + 1)}, Section: s, Help: name, Long: name + " page",
+			ID: ID("page-" + strconv.Itoa(i+1)), Keys: []string{strconv.Itoa(i + 1)}, Section: s, Help: name, Long: name + " page",
 		})
 	}
 	return append(rows, []Binding[C]{

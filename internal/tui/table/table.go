@@ -13,6 +13,7 @@ package table
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/gpuctl/gpuctl/internal/tui/theme"
 )
@@ -258,7 +259,7 @@ func (t *Table[T]) Targets() []T {
 func (t *Table[T]) Position() string {
 	at := "-"
 	if t.has {
-		at = fmt.Sprint(t.cursor + 1)
+		at = strconv.Itoa(t.cursor + 1)
 	}
 	text := fmt.Sprintf("%s/%d", at, len(t.items))
 	if len(t.marks) == 0 {

@@ -287,8 +287,8 @@ func TestEverySizeIsExact(t *testing.T) {
 		tb.Hide(nil)
 		tb.Move(40)
 		tb.MarkAll()
-		for w := 0; w <= 250; w += 1 + w/40 {
-			for h := 0; h <= 80; h += 1 + h/10 {
+		for w := 0; w <= 250; w += 1 + w/10 {
+			for h := 0; h <= 80; h += 1 + h/4 {
 				tb.Scroll(w%3 - 1)
 				exact(t, tb.View(w, h), w, h)
 			}

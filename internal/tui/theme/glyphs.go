@@ -85,6 +85,7 @@ func (g Glyphs) Of(n Name) string {
 		return g.Prod
 	case Mark:
 		return g.Mark
+	default:
+		return " "
 	}
-	return " "
 }

@@ -92,7 +92,7 @@ func (p *picture) run(r svgRun, y int) {
 	}
 	x := edge + float64(r.x)*cellW
 	if bg != p.bg {
-		fmt.Fprintf(p, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", x, edge+y*cellH, float64(r.cells)*cellW, cellH, bg)
+		fmt.Fprintf(&p.Builder, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", x, edge+y*cellH, float64(r.cells)*cellW, cellH, bg)
 	}
 	lead := len(r.text) - len(strings.TrimLeft(r.text, " "))
 	text := strings.Trim(r.text, " ")
@@ -100,7 +100,7 @@ func (p *picture) run(r svgRun, y int) {
 		return
 	}
 	cells := ansi.StringWidth(text)
-	fmt.Fprintf(p, `<text x="%.1f" y="%d" textLength="%.1f" class="%s">`,
+	fmt.Fprintf(&p.Builder, `<text x="%.1f" y="%d" textLength="%.1f" class="%s">`,
 		x+float64(lead)*cellW, edge+y*cellH+baseline, float64(cells)*cellW, p.class(fg, r.style))
 	_ = xml.EscapeText(p, []byte(text)) // a strings.Builder takes everything
 	p.WriteString("</text>\n")
