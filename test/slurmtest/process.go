@@ -20,33 +20,41 @@ type process struct {
 	start uint64 // clock ticks since boot
 }
 
-// stat reads /proc/PID/stat: state, parent and start time.
-func stat(pid int) (state string, parent int, start uint64, err error) {
+// status is what /proc/PID/stat says.
+type status struct {
+	dead   bool // it has ended, reaped or not
+	parent int
+	start  uint64
+}
+
+func stat(pid int) (status, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return "", 0, 0, err
+		return status{}, err
 	}
 	// The name in brackets may hold anything; the fields start after the last one.
 	f := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
 	if len(f) < 20 {
-		return "", 0, 0, fmt.Errorf("stat of %d: %d fields", pid, len(f))
+		return status{}, fmt.Errorf("stat of %d: %d fields", pid, len(f))
 	}
+	// A zombie whose other threads still end holds its sockets open.
+	dead := (f[0] == "Z" || f[0] == "X") && f[17] == "1"
 	parent, err1 := strconv.Atoi(f[1])
 	start, err2 := strconv.ParseUint(f[19], 10, 64)
-	return f[0], parent, start, errors.Join(err1, err2)
+	return status{dead, parent, start}, errors.Join(err1, err2)
 }
 
 // newProcess names the process that has a pid now.
 func newProcess(pid int) (process, error) {
-	_, _, start, err := stat(pid)
-	return process{pid, start}, err
+	s, err := stat(pid)
+	return process{pid, s.start}, err
 }
 
 // alive is false for a process that has ended, reaped or not: on a machine whose
 // pid 1 reaps slowly kill(pid, 0) misleads.
 func (p process) alive() bool {
-	state, _, start, err := stat(p.pid)
-	return err == nil && start == p.start && state != "Z" && state != "X"
+	s, err := stat(p.pid)
+	return err == nil && s.start == p.start && !s.dead
 }
 
 func (p process) signal(s syscall.Signal) {
@@ -141,12 +149,12 @@ func withDescendants(ps []process) []process {
 	for grown := true; grown; {
 		grown = false
 		for _, pid := range pids() {
-			state, parent, start, err := stat(pid)
-			if err != nil || in[pid] || !in[parent] || state == "Z" {
+			s, err := stat(pid)
+			if err != nil || in[pid] || !in[s.parent] || s.dead {
 				continue
 			}
 			in[pid], grown = true, true
-			ps = append(ps, process{pid, start})
+			ps = append(ps, process{pid, s.start})
 		}
 	}
 	return ps

@@ -18,7 +18,7 @@ type SSHAccess struct {
 	Host       string
 	Port       int
 	User       string
-	KeyFile    string // private key, no passphrase
+	KeyFile    string // private key that the user and root may read, no passphrase
 	KnownHosts string // known_hosts file with the host's key
 	Config     string // ssh_config(5) with all of it: ssh -F CONFIG USER@testbed
 }
@@ -27,7 +27,7 @@ type SSHAccess struct {
 func (c *Cluster) SSH(user string) SSHAccess {
 	return SSHAccess{
 		Host: c.addr, Port: c.port(portSSH), User: user,
-		KeyFile: c.path("ssh", "id_test"), KnownHosts: c.path("ssh", "known_hosts"), Config: c.path("ssh", "config"),
+		KeyFile: c.keyFile(user), KnownHosts: c.path("ssh", "known_hosts"), Config: c.path("ssh", "config"),
 	}
 }
 
@@ -55,39 +55,45 @@ func (c *Cluster) StartSSHD(ctx context.Context) error {
 // StopSSHD stops sshd and cuts every connection.
 func (c *Cluster) StopSSHD() { end(0, withDescendants([]process{c.running("sshd")})...) }
 
+// keyFile is the private key of a user: a copy each, since ssh(1) refuses a key that
+// others may read. In ssh_config(5) %r is the user to log in as.
+func (c *Cluster) keyFile(user string) string { return c.path("ssh", "id_"+user) }
+
 // writeSSH makes the keys and the configuration of sshd and its clients.
 func (c *Cluster) writeSSH() error {
-	hostPub, err1 := newKey(c.path("ssh", "host_ed25519"))
-	userPub, err2 := newKey(c.path("ssh", "id_test"))
+	hostPub, hostKey, err1 := newKey()
+	userPub, userKey, err2 := newKey()
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	a := c.SSH("")
+	a := c.SSH("%r")
 	client := fmt.Sprintf("Host testbed\n  HostName %s\n  Port %d\n  IdentityFile %s\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n  StrictHostKeyChecking yes\n",
 		a.Host, a.Port, a.KeyFile, a.KnownHosts)
-	return errors.Join(
-		writeAs("root", c.path("ssh", "authorized_keys"), 0o644, []byte(userPub)),
+	errs := []error{
+		writeAs("root", c.path("ssh", "host_ed25519"), 0o600, hostKey),
+		writeAs("root", c.path("ssh", "authorized_keys"), 0o644, userPub),
 		writeAs("root", a.KnownHosts, 0o644, fmt.Appendf(nil, "[%s]:%d %s", a.Host, a.Port, hostPub)),
 		writeAs("root", a.Config, 0o644, []byte(client)),
 		writeAs("root", c.path("ssh", "sshd_config"), 0o644, []byte(c.sshdConfig())),
-	)
+	}
+	for _, u := range people() {
+		errs = append(errs, writeAs(u, c.keyFile(u), 0o600, userKey))
+	}
+	return errors.Join(errs...)
 }
 
-// newKey writes a new private key and returns the public one as a line.
-func newKey(path string) (string, error) {
+// newKey returns a new key pair: a line for authorized_keys, and a file.
+func newKey() (public, private []byte, err error) {
 	pub, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
-	block, err := ssh.MarshalPrivateKey(key, "gpuctl test bed")
-	if err != nil {
-		return "", err
+	block, err1 := ssh.MarshalPrivateKey(key, "gpuctl test bed")
+	line, err2 := ssh.NewPublicKey(pub)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, nil, err
 	}
-	public, err := ssh.NewPublicKey(pub)
-	if err != nil {
-		return "", err
-	}
-	return string(ssh.MarshalAuthorizedKey(public)), writeAs("root", path, 0o600, pem.EncodeToMemory(block))
+	return ssh.MarshalAuthorizedKey(line), pem.EncodeToMemory(block), nil
 }
 
 func (c *Cluster) sshdConfig() string {
