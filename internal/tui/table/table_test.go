@@ -214,6 +214,12 @@ func TestMoving(t *testing.T) {
 		}
 	}
 	tb.View(80, 21)
+	tb.Move(20)
+	if line := cursorLine(tb.View(80, 21)); line != 15 {
+		t.Errorf("leaving the screen puts the cursor on line %d, want a quarter from the end", line)
+	}
+	tb.Top()
+	tb.View(80, 21)
 	if !tb.SelectLine(4) || tb.Position() != "4/72" || tb.SelectLine(0) || tb.SelectLine(21) {
 		t.Errorf("a click: %s", tb.Position())
 	}

@@ -33,11 +33,17 @@ func (t *Table[T]) View(width, height int) string {
 	return line.Block(lines, width, height)
 }
 
-// follow keeps the cursor on the screen and the screen full.
+// follow keeps the cursor on the screen and the screen full. A cursor that leaves
+// the screen takes it along by a quarter at once: beside another pane every line
+// scrolled is a whole screen over the line.
 func (t *Table[T]) follow() {
-	if t.has {
-		t.offset = min(t.offset, t.cursor)
-		t.offset = max(t.offset, t.cursor-max(t.page, 1)+1)
+	ahead, last := t.page/4, max(t.page, 1)-1
+	switch {
+	case !t.has:
+	case t.cursor < t.offset:
+		t.offset = t.cursor - ahead
+	case t.cursor > t.offset+last:
+		t.offset = t.cursor - last + ahead
 	}
 	t.offset = max(0, min(t.offset, len(t.items)-t.page))
 }
