@@ -16,8 +16,8 @@ var keyNames = map[string]string{
 	"shift+tab": "Shift-Tab", "home": "Home", "end": "End",
 }
 
-// KeyName is the spelling of a key for people: "ctrl+l" is Ctrl-L.
-func KeyName(key string) string {
+// keyName is the spelling of a key for people: "ctrl+l" is Ctrl-L.
+func keyName(key string) string {
 	if name, ok := keyNames[key]; ok {
 		return name
 	}
@@ -27,11 +27,11 @@ func KeyName(key string) string {
 	return key
 }
 
-// Label spells all keys of a binding: "j, down".
-func (b Binding[C]) Label() string {
+// label spells all keys of a binding: "j, down".
+func (b Binding[C]) label() string {
 	names := make([]string, len(b.Keys))
 	for i, k := range b.Keys {
-		names[i] = KeyName(k)
+		names[i] = keyName(k)
 	}
 	return strings.Join(names, ", ")
 }
@@ -54,7 +54,7 @@ func (t *Table[C]) Footer(th *theme.Theme, scope Scope, ctx C, width int) string
 	var text strings.Builder
 	text.WriteString(" ")
 	for _, b := range fitting(on, room, len(sep)) {
-		text.WriteString(th.Paint(theme.Key, KeyName(b.Keys[0])) + " " + th.Paint(theme.Text, b.Help) + sep)
+		text.WriteString(th.Paint(theme.Key, keyName(b.Keys[0])) + " " + th.Paint(theme.Text, b.Help) + sep)
 		room -= footerWidth(b) + len(sep)
 	}
 	for _, s := range reasons(off, ctx) {
@@ -68,7 +68,7 @@ func (t *Table[C]) Footer(th *theme.Theme, scope Scope, ctx C, width int) string
 }
 
 func footerWidth[C any](b Binding[C]) int {
-	return line.Width(KeyName(b.Keys[0])) + 1 + line.Width(b.Help)
+	return line.Width(keyName(b.Keys[0])) + 1 + line.Width(b.Help)
 }
 
 // fitting keeps the bindings of the lowest ranks that fit into width together, in
@@ -109,7 +109,7 @@ func (t *Table[C]) Help(th *theme.Theme, scope Scope, ctx C, width int) []string
 	rows := t.in(scope)
 	label := 0
 	for _, b := range rows {
-		label = max(label, line.Width(b.Label()))
+		label = max(label, line.Width(b.label()))
 	}
 	label = min(label, width/2)
 	var lines []string
@@ -135,7 +135,7 @@ func helpLine[C any](th *theme.Theme, b Binding[C], off string, label, width int
 		long += " [off: " + line.Clean(off) + "]"
 	}
 	tail := th.Glyphs.Ellipsis
-	return th.Paint(key, line.Fit(b.Label(), label, tail)) + "  " + th.Paint(text, line.Cut(long, width-label-2, tail))
+	return th.Paint(key, line.Fit(b.label(), label, tail)) + "  " + th.Paint(text, line.Cut(long, width-label-2, tail))
 }
 
 func sections[C any](rows []Binding[C]) []string {
@@ -182,7 +182,7 @@ func (b Binding[C]) sentence() string {
 func markdownKeys(keys []string) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
-		names[i] = "`" + strings.ReplaceAll(KeyName(k), "|", `\|`) + "`"
+		names[i] = "`" + strings.ReplaceAll(keyName(k), "|", `\|`) + "`"
 	}
 	return strings.Join(names, " ")
 }

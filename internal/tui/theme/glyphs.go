@@ -20,7 +20,6 @@ type Glyphs struct {
 	TeeLeft, TeeRight, TeeDown, TeeUp, Crossing string
 	Block, Shade                                string // full and empty cell of a bar
 	Steps                                       []string
-	MIGLeft, MIGRight, MIGDivider               string
 }
 
 // NewGlyphs is the set to draw with; ascii for terminals without UTF-8.
@@ -41,8 +40,7 @@ func NewGlyphs(ascii bool) Glyphs {
 			TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 			TeeLeft: "+", TeeRight: "+", TeeDown: "+", TeeUp: "+", Crossing: "+",
 			Block: "#", Shade: ".",
-			Steps:   []string{"_", ".", "-", "=", "+", "*", "#"},
-			MIGLeft: "[", MIGRight: "]", MIGDivider: "|",
+			Steps: []string{"_", ".", "-", "=", "+", "*", "#"},
 		}
 	}
 	return Glyphs{
@@ -59,8 +57,7 @@ func NewGlyphs(ascii bool) Glyphs {
 		TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 		TeeLeft: "├", TeeRight: "┤", TeeDown: "┬", TeeUp: "┴", Crossing: "┼",
 		Block: "▇", Shade: "░",
-		Steps:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-		MIGLeft: "[", MIGRight: "]", MIGDivider: "│",
+		Steps: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	}
 }
 

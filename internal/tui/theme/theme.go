@@ -110,12 +110,6 @@ func (t *Theme) PaintSelected(n Name, text string) string { return t.selected[n]
 // PaintCursor styles the character under the cursor of a text field.
 func (t *Theme) PaintCursor(text string) string { return "\x1b[7m" + text + "\x1b[27m" }
 
-// State is the symbol of a name and a word, painted: a state is never told by
-// its colour alone.
-func (t *Theme) State(n Name, word string) string {
-	return t.Paint(n, t.Glyphs.Of(n)+" "+word)
-}
-
 // WithAccent is a copy of the theme with another accent colour, for a cluster.
 func (t *Theme) WithAccent(colour string) (*Theme, error) {
 	if _, err := parseColour(colour); err != nil {

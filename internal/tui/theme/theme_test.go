@@ -189,7 +189,7 @@ func TestGlyphsAreOneCell(t *testing.T) {
 			g.Full, g.Half, g.Empty, g.Crit, g.Warn, g.Info, g.Done, g.Failed, g.Waiting, g.Running,
 			g.Skipped, g.Stale, g.Prod, g.Cursor, g.Mark, g.Up, g.Down, g.More, g.Less, g.Ellipsis, g.Arrow,
 			g.Horizontal, g.Vertical, g.TopLeft, g.TopRight, g.BottomLeft, g.BottomRight, g.TeeLeft,
-			g.TeeRight, g.TeeDown, g.TeeUp, g.Crossing, g.Block, g.Shade, g.MIGLeft, g.MIGRight, g.MIGDivider,
+			g.TeeRight, g.TeeDown, g.TeeUp, g.Crossing, g.Block, g.Shade,
 		}, g.Steps...)
 		for _, s := range all {
 			if ansi.StringWidth(s) != 1 {
