@@ -94,15 +94,23 @@ func (p *picture) run(r svgRun, y int) {
 	if bg != p.bg {
 		fmt.Fprintf(&p.Builder, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", x, edge+y*cellH, float64(r.cells)*cellW, cellH, bg)
 	}
-	lead := len(r.text) - len(strings.TrimLeft(r.text, " "))
-	text := strings.Trim(r.text, " ")
-	if text == "" {
+	// Viewers fold spaces, so each stretch between wide gaps is placed by itself.
+	for text := range strings.SplitSeq(r.text, "  ") {
+		p.text(text, x, edge+y*cellH+baseline, p.class(fg, r.style))
+		x += float64(ansi.StringWidth(text)+2) * cellW
+	}
+}
+
+func (p *picture) text(text string, x float64, y int, class string) {
+	trimmed := strings.TrimLeft(text, " ")
+	x += float64(len(text)-len(trimmed)) * cellW
+	trimmed = strings.TrimRight(trimmed, " ")
+	if trimmed == "" {
 		return
 	}
-	cells := ansi.StringWidth(text)
 	fmt.Fprintf(&p.Builder, `<text x="%.1f" y="%d" textLength="%.1f" class="%s">`,
-		x+float64(lead)*cellW, edge+y*cellH+baseline, float64(cells)*cellW, p.class(fg, r.style))
-	_ = xml.EscapeText(p, []byte(text)) // a strings.Builder takes everything
+		x, y, float64(ansi.StringWidth(trimmed))*cellW, class)
+	_ = xml.EscapeText(p, []byte(trimmed)) // a strings.Builder takes everything
 	p.WriteString("</text>\n")
 }
 
@@ -130,7 +138,7 @@ func (p *picture) document(width, height int, title string) string {
 	w, h := 2*edge+float64(width)*cellW, 2*edge+height*cellH
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0f" height="%d" role="img">`+"\n<title>", w, h, w, h)
 	_ = xml.EscapeText(&b, []byte(title))
-	fmt.Fprintf(&b, "</title>\n<style>text{font:%dpx ui-monospace,Menlo,'DejaVu Sans Mono',Consolas,monospace;white-space:pre}", fontSize)
+	fmt.Fprintf(&b, "</title>\n<style>text{font:%dpx ui-monospace,Menlo,'DejaVu Sans Mono',Consolas,monospace}", fontSize)
 	for _, css := range p.order {
 		fmt.Fprintf(&b, ".%s{%s}", p.classes[css], css)
 	}
