@@ -106,28 +106,29 @@ func (c *commands) Job(ctx context.Context, id string) ([]JobDetail, error) {
 	return jobs, nil
 }
 
-// names reports whether the record is one that the id stands for.
+// names reports whether the record is one that the id stands for. squeue folds
+// waiting tasks that have records of their own into the rest of their array.
 func (id JobID) names(j *fleet.Job) bool {
 	switch {
 	case id.Het >= 0:
 		return j.Het != nil && int64(j.Het.Offset) == id.Het
-	case id.Rest: // squeue folds waiting tasks that have records of their own into it
-		return j.Array != nil && (j.Array.Task < 0 || j.Waiting() && id.hasTask(j.Array.Task))
-	case id.Tasks != nil:
-		return j.Array != nil && (id.hasTask(j.Array.Task) || restHas(j.Array, id.Tasks[0].First))
+	case !id.Rest && id.Tasks == nil:
+		return true
+	case j.Array == nil:
+		return false
+	case j.Array.Task >= 0:
+		return id.meets(TaskRange{j.Array.Task, j.Array.Task, 1}) && (!id.Rest || j.Waiting())
 	}
-	return true
+	rest, _, _, err := ParseTasks(j.Array.Tasks)
+	return err == nil && slices.ContainsFunc(rest, id.meets)
 }
 
-// hasTask reports whether the id stands for the task; "8_*" does for any.
-func (id JobID) hasTask(task int64) bool {
-	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(r TaskRange) bool { return r.has(task) })
-}
-
-// restHas reports whether the task still waits in the rest of its array.
-func restHas(a *fleet.ArrayRef, task int64) bool {
-	tasks, _, _, err := ParseTasks(a.Tasks)
-	return a.Task < 0 && err == nil && JobID{Tasks: tasks}.hasTask(task)
+// meets reports whether the id's tasks and those of r lie in the same range; "8_*"
+// has any.
+func (id JobID) meets(r TaskRange) bool {
+	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(t TaskRange) bool {
+		return t.First <= r.Last && r.First <= t.Last
+	})
 }
 
 // factors asks for the parts of a waiting job's priority; nil when the cluster

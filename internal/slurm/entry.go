@@ -35,8 +35,20 @@ var afterFree = regexp.MustCompile(` +(RealMemory|Comment|Extra|Reason|UserId|SL
 	`ArrayJobId|HetJobIdSet|WorkDir|AdminComment|SystemComment|StdErr|StdIn|StdOut|` +
 	`SubmitLine|TresPerNode|TresPerJob|TresPerTask|TresPerSocket|Power|InstanceId)=`)
 
-// keyAt matches a key at the start of a text.
-var keyAt = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/:]*=`)
+// keyLen is the length of the "Key=" that text begins with; 0 when it does not.
+func keyLen(text string) int {
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+		case c == '=' && i > 0:
+			return i + 1
+		case i == 0 || !('0' <= c && c <= '9' || c == '_' || c == '/' || c == ':'):
+			return 0
+		}
+	}
+	return 0
+}
 
 // splitEntries cuts an answer into records: each begins with "NAME=" at the start
 // of a line. Text before the first is left over.
@@ -75,7 +87,7 @@ func parseEntry(raw string) *entry {
 		case text == "":
 		case strings.HasPrefix(text, "Nodes=") && strings.Contains(text, " CPU_IDs="):
 			e.allocs = append(e.allocs, text)
-		case !keyAt.MatchString(text):
+		case keyLen(text) == 0:
 			e.extend(last, "\n"+text)
 		default:
 			last = e.line(text, oneLine)
@@ -87,17 +99,17 @@ func parseEntry(raw string) *entry {
 // line takes the keys of one line and returns the last one.
 func (e *entry) line(text string, oneLine bool) (last string) {
 	for text != "" {
-		key := keyAt.FindString(text)
-		if key == "" { // a blank inside a value that is not known to have any
+		n := keyLen(text)
+		if n == 0 { // a blank inside a value that is not known to have any
 			var word string
 			word, text, _ = strings.Cut(text, " ")
 			e.extend(last, " "+word)
 			continue
 		}
-		last = key[:len(key)-1]
-		end := e.valueEnd(last, text[len(key):], oneLine)
-		e.set(last, strings.TrimSpace(text[len(key):len(key)+end]))
-		text = strings.TrimLeft(text[len(key)+end:], " ")
+		last = text[:n-1]
+		end := n + e.valueEnd(last, text[n:], oneLine)
+		e.set(last, strings.TrimSpace(text[n:end]))
+		text = strings.TrimLeft(text[end:], " ")
 	}
 	return last
 }

@@ -25,7 +25,7 @@ func entryJob(e *entry) JobDetail {
 		dependency: e.get("Dependency"), features: e.get("Features"),
 		alloc: e.get("AllocTRES", "TRES"), req: e.get("ReqTRES", "TRES"),
 		perJob: e.get("TresPerJob"), perNode: e.get("TresPerNode"),
-		perSocket: e.get("TresPerSocket"), perTask: gresOnly(e.get("TresPerTask")),
+		perSocket: e.get("TresPerSocket"), perTask: e.get("TresPerTask"),
 		nodes: e.get("NodeList"), numNodes: e.get("NumNodes"),
 		cpus: e.get("NumCPUs"), tasks: e.get("NumTasks"),
 		batchHost: e.get("BatchHost"), reqNodes: e.get("ReqNodeList"),
@@ -46,17 +46,6 @@ func entryJob(e *entry) JobDetail {
 	}
 	d.Raw = e.raw
 	return d
-}
-
-// gresOnly keeps the generic resources of a TRES list: TresPerTask also tells CPUs.
-func gresOnly(list string) string {
-	var keep []string
-	for _, part := range splitTop(list) {
-		if strings.HasPrefix(part, "gres") {
-			keep = append(keep, part)
-		}
-	}
-	return strings.Join(keep, ",")
 }
 
 // entryID makes the id that squeue would show.

@@ -28,11 +28,6 @@ type TaskRange struct{ First, Last, Step int64 }
 // Count is the number of tasks in the range.
 func (r TaskRange) Count() int { return int((r.Last-r.First)/r.Step) + 1 }
 
-// has reports whether the task is in the range.
-func (r TaskRange) has(task int64) bool {
-	return task >= r.First && task <= r.Last && (task-r.First)%r.Step == 0
-}
-
 // String is the range in Slurm's syntax.
 func (r TaskRange) String() string {
 	switch {

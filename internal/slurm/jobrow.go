@@ -95,8 +95,9 @@ func rowJob(row string, columns []column) fleet.Job {
 	if err != nil {
 		return oddJob(row, t.idText, err.Error())
 	}
-	if t.id = id; id.Array() != nil {
-		t.out = "" // squeue 22.05 fills in the wrong number for a task of an array
+	t.id = id
+	if id.Array() != nil || strings.Contains(t.out, "%") {
+		t.out = "" // 22.05 fills in the wrong number for a task, 26.05 fills in nothing
 	}
 	return t.job()
 }

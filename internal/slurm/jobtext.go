@@ -108,7 +108,7 @@ func (t *jobText) gpus(j *fleet.Job, odd *notes) fleet.GPUDemand {
 	}
 	var asked []fleet.GRES
 	for _, list := range []string{t.perJob, t.perNode, t.perSocket, t.perTask} {
-		asked = append(asked, odd.gres(list)...)
+		asked = append(asked, odd.gres(gresOnly(list))...)
 	}
 	var d fleet.GPUDemand
 	d.Wanted, d.Model = CountGPUs(totals)
@@ -131,7 +131,7 @@ func (t *jobText) gpus(j *fleet.Job, odd *notes) fleet.GPUDemand {
 func (t *jobText) askedGPUs(j *fleet.Job, odd *notes) int {
 	perJob, _ := CountGPUs(odd.gres(t.perJob))
 	perNode, _ := CountGPUs(odd.gres(t.perNode))
-	perTask, _ := CountGPUs(odd.gres(t.perTask))
+	perTask, _ := CountGPUs(odd.gres(gresOnly(t.perTask)))
 	switch {
 	case perJob > 0:
 		return perJob
@@ -139,4 +139,15 @@ func (t *jobText) askedGPUs(j *fleet.Job, odd *notes) int {
 		return perNode * j.NodeCount
 	}
 	return perTask * int(odd.number("tasks", clean(t.tasks)))
+}
+
+// gresOnly keeps the generic resources of a TRES list: what is asked for per task also tells CPUs.
+func gresOnly(list string) string {
+	var keep []string
+	for _, part := range splitTop(list) {
+		if strings.HasPrefix(part, "gres") {
+			keep = append(keep, part)
+		}
+	}
+	return strings.Join(keep, ",")
 }

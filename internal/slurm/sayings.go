@@ -19,7 +19,6 @@ var sayings = []saying{
 	{"Operation now in progress", ErrBusy},
 	{"Rate limit", ErrBusy},
 	{"Unable to create job record, try again", ErrBusy},
-	{"Job can not be altered now, try again later", ErrBusy},
 	{"Job update not available right now", ErrBusy},
 
 	{"Slurm accounting storage is disabled", ErrNoAccounting},
@@ -61,6 +60,7 @@ var sayings = []saying{
 	{"Requested reservation is invalid", ErrNotFound},
 	{" not found", ErrNotFound},
 
+	{"Job can not be altered now, try again later", ErrState}, // a signal to a waiting job
 	{"Job has already finished", ErrState},
 	{"Job has already started", ErrState},
 	{"Job is pending execution", ErrState},
