@@ -37,7 +37,14 @@ const maxDays = 36500
 // hours:minutes:seconds, days-hours, days-hours:minutes or
 // days-hours:minutes:seconds.
 func ParseDuration(text string) (time.Duration, error) {
-	bad := fmt.Errorf("duration %q is not understood", text)
+	s, ok := durationSeconds(text)
+	if !ok || s > maxDays*86400 {
+		return 0, fmt.Errorf("duration %q is not understood", text)
+	}
+	return time.Duration(s) * time.Second, nil
+}
+
+func durationSeconds(text string) (s int64, ok bool) {
 	days, rest, hasDays := strings.Cut(strings.TrimSpace(text), "-")
 	if !hasDays {
 		days, rest = "0", days
@@ -47,28 +54,22 @@ func ParseDuration(text string) (time.Duration, error) {
 	for i, p := range parts {
 		v, err := strconv.ParseUint(p, 10, 31)
 		if err != nil {
-			return 0, bad
+			return 0, false
 		}
 		n[i] = int64(v)
 	}
-	var s int64
 	switch {
 	case hasDays && len(n) <= 4:
 		n = append(n, 0, 0)
-		s = n[0]*86400 + n[1]*3600 + n[2]*60 + n[3]
+		return n[0]*86400 + n[1]*3600 + n[2]*60 + n[3], true
 	case len(n) == 2:
-		s = n[1] * 60
+		return n[1] * 60, true
 	case len(n) == 3:
-		s = n[1]*60 + n[2]
+		return n[1]*60 + n[2], true
 	case len(n) == 4:
-		s = n[1]*3600 + n[2]*60 + n[3]
-	default:
-		return 0, bad
+		return n[1]*3600 + n[2]*60 + n[3], true
 	}
-	if s > maxDays*86400 {
-		return 0, bad
-	}
-	return time.Duration(s) * time.Second, nil
+	return 0, false
 }
 
 // ParseLimit reads a time limit: a duration, or one of Slurm's words. What is not

@@ -9,9 +9,10 @@ import (
 // and sort orders (C17, C24), but also SCANCEL_STATE or SLURM_CLUSTERS. So every
 // command runs with the same one, here and over SSH.
 
-// pinned is set for every command.
+// pinned is set for every command. Without SLURM_BITSTR_LEN=0 the set of an array's
+// waiting tasks is cut at 64 characters.
 func pinned(conf string) []string {
-	env := []string{"LC_ALL=C", "TZ=UTC0", "SLURM_TIME_FORMAT=standard"}
+	env := []string{"LC_ALL=C", "TZ=UTC0", "SLURM_TIME_FORMAT=standard", "SLURM_BITSTR_LEN=0"}
 	if conf != "" {
 		env = append(env, "SLURM_CONF="+conf)
 	}
@@ -33,7 +34,7 @@ func kept() []string { return []string{"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM
 // all that the manual pages of 22.05 to 25.05 list for these commands.
 func droppedNames() []string {
 	return []string{
-		"SLURM_BITSTR_LEN", "SLURM_CLUSTERS", "SLURM_CONF_OUT", "SLURM_DEBUG_FLAGS", "SLURM_TOPO_LEN",
+		"SLURM_CLUSTERS", "SLURM_CONF_OUT", "SLURM_DEBUG_FLAGS", "SLURM_TOPO_LEN",
 		"SLURM_JSON", "SLURM_YAML",
 		"SQUEUE_ACCOUNT", "SQUEUE_ALL", "SQUEUE_ARRAY", "SQUEUE_ARRAY_UNIQUE", "SQUEUE_FEDERATION",
 		"SQUEUE_EXPAND_PATTERNS", "SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_LICENSES", "SQUEUE_LOCAL",

@@ -43,21 +43,20 @@ func (r TaskRange) String() string {
 // The error wraps ErrInput.
 func ParseJobID(text string) (JobID, error) {
 	id := JobID{Het: -1}
-	bad := fmt.Errorf("job id %q: %w", text, ErrInput)
 	num, het, isHet := strings.Cut(text, "+")
 	num, tasks, isArray := strings.Cut(num, "_")
 	var ok bool
-	if id.Job, ok = parseNumber(num); !ok || id.Job == 0 || isHet && isArray {
-		return JobID{}, bad
-	}
+	id.Job, ok = parseNumber(num)
 	switch {
+	case !ok || id.Job == 0 || isHet && isArray:
+		ok = false
 	case isHet:
 		id.Het, ok = parseNumber(het)
 	case isArray:
 		ok = id.tasks(tasks)
 	}
 	if !ok {
-		return JobID{}, bad
+		return JobID{}, fmt.Errorf("job id %q: %w", text, ErrInput)
 	}
 	return id, nil
 }

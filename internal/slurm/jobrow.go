@@ -72,7 +72,7 @@ func queueFormat() string {
 // textQueue reads squeue's rows. A row that cannot be read is kept with its raw
 // text.
 func textQueue(text string) []fleet.Job {
-	var jobs []fleet.Job
+	jobs := make([]fleet.Job, 0, strings.Count(text, recordSep))
 	for row := range strings.SplitSeq(text, recordSep) {
 		if row = strings.TrimLeft(row, "\r\n"); row != "" {
 			jobs = append(jobs, rowJob(row, queueColumns))

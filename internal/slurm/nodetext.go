@@ -12,6 +12,7 @@ import (
 // the first record.
 func textNodes(text string) (views []fleet.View, rest string) {
 	records, rest := splitEntries(text, "NodeName")
+	views = make([]fleet.View, 0, len(records))
 	for _, raw := range records {
 		views = append(views, entryView(parseEntry(raw)))
 	}

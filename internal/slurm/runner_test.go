@@ -41,7 +41,7 @@ func TestC17_C24_EnvironmentIsPinned(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := strings.Split(string(out.Stdout), "\n")
-		want := []string{"LC_ALL=C", "TZ=UTC0", "SLURM_TIME_FORMAT=standard", "SLURM_JWT=token", "SLURM_CONF=/etc/slurm/a.conf"}
+		want := []string{"LC_ALL=C", "TZ=UTC0", "SLURM_TIME_FORMAT=standard", "SLURM_JWT=token", "SLURM_CONF=/etc/slurm/a.conf", "SLURM_BITSTR_LEN=0"}
 		if conf != "" {
 			want[4] = "SLURM_CONF=" + conf
 		}

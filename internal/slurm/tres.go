@@ -134,39 +134,40 @@ func appendPart(parts []string, p string) []string {
 
 // parseGRES reads one resource.
 func parseGRES(raw string) (fleet.GRES, []string) {
-	g := fleet.GRES{Raw: raw}
-	odd := []string{fmt.Sprintf("generic resource %q is not understood", raw)}
+	g, ok := gresOf(raw)
+	if !ok {
+		return fleet.GRES{Raw: raw}, []string{fmt.Sprintf("generic resource %q is not understood", raw)}
+	}
+	return g, nil
+}
+
+func gresOf(raw string) (g fleet.GRES, ok bool) {
 	text := strings.ReplaceAll(raw, ":(null)", ":")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "gres/"), "gres:")
-	head, tail := text, ""
+	tail := ""
 	if i := strings.IndexByte(text, '('); i >= 0 {
-		head, tail = text[:i], text[i:]
+		text, tail = text[:i], text[i:]
 	}
-	head, count, hasCount := strings.Cut(head, "=")
+	head, count, hasCount := strings.Cut(text, "=")
 	words := strings.Split(head, ":")
 	if last := words[len(words)-1]; !hasCount && len(words) > 1 {
-		if _, ok := parseCount(last); ok {
-			count, hasCount, words = last, true, words[:len(words)-1]
+		if _, hasCount = parseCount(last); hasCount {
+			count, words = last, words[:len(words)-1]
 		}
 	}
-	g.Count = 1
+	g = fleet.GRES{Name: words[0], Count: 1, Raw: raw}
 	if hasCount {
-		var ok bool
 		if g.Count, ok = parseCount(count); !ok {
-			return fleet.GRES{Raw: raw}, odd
+			return g, false
 		}
 	}
-	if words[0] == "" || strings.ContainsAny(words[0], ")( ") {
-		return fleet.GRES{Raw: raw}, odd
-	}
-	g.Name = words[0]
 	for _, w := range words[1:] {
 		if w != "no_consume" && g.Type == "" {
 			g.Type = w
 		}
 	}
 	g.Sockets, g.Indices = gresDetail(tail)
-	return g, nil
+	return g, g.Name != "" && !strings.ContainsAny(g.Name, ") ")
 }
 
 // parseCount reads a count with an optional binary unit.
