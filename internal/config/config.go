@@ -61,13 +61,13 @@ type Local struct {
 // SSH runs the Slurm commands of a login node. Empty fields leave the say to
 // ssh_config(5).
 type SSH struct {
-	Host          string   `json:"host"`
-	User          string   `json:"user,omitempty"`
-	Port          int      `json:"port,omitempty"`
-	IdentityFiles []string `json:"identityFiles,omitempty"`
-	KnownHosts    []string `json:"knownHosts,omitempty"`
-	ConfigFile    string   `json:"configFile,omitempty"` // instead of ~/.ssh/config; "none" reads none
-	Conf          string   `json:"conf,omitempty"`       // SLURM_CONF there
+	Host          string  `json:"host"`
+	User          string  `json:"user,omitempty"`
+	Port          int     `json:"port,omitempty"`
+	IdentityFiles Strings `json:"identityFiles,omitempty"`
+	KnownHosts    Strings `json:"knownHosts,omitempty"`
+	ConfigFile    string  `json:"configFile,omitempty"` // instead of ~/.ssh/config; "none" reads none
+	Conf          string  `json:"conf,omitempty"`       // SLURM_CONF there
 }
 
 // REST speaks to slurmrestd, at a URL or at a unix socket, here or forwarded over SSH.
@@ -108,6 +108,19 @@ type Limits struct {
 	NodesPerWindow int      `json:"nodesPerWindow,omitempty"` // 0: no cap by count
 	Window         Duration `json:"window,omitempty"`
 	Percent        float64  `json:"percent,omitempty"` // of a cluster's nodes; 0: no cap by share
+}
+
+// Strings is a list of texts; one text alone may be written without brackets.
+type Strings []string
+
+// UnmarshalJSON reads a text or a list of texts.
+func (s *Strings) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*s = Strings{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(s))
 }
 
 // Duration is a time.Duration written as "10s" or "1h30m".

@@ -50,6 +50,16 @@ limits: {nodes_per_window: 4, window: 10m, percent: 10}
 	}
 }
 
+func TestOneTextIsAListOfOne(t *testing.T) {
+	c := Default()
+	if err := decode([]byte("clusters: [{name: a, slurm: {ssh: {host: h, knownHosts: /k, identityFiles: [/a, /b]}}}]"), &c); err != nil {
+		t.Fatal(err)
+	}
+	if s := c.Clusters[0].Slurm.SSH; len(s.KnownHosts) != 1 || len(s.IdentityFiles) != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestWithoutAnyFileOrHome(t *testing.T) {
 	c, _, err := Load(Options{Getenv: none, SystemFile: "/nonexistent/x"})
 	if err != nil || len(c.Clusters) != 0 || c.State(none) != "" || c.Audit(none) != "" {
