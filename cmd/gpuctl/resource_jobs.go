@@ -63,7 +63,7 @@ func whereOrWhy(j *fleet.Job) string {
 	if len(j.Nodes) > 0 && !j.Waiting() {
 		return fleet.FoldHosts(j.Nodes)
 	}
-	if words.NoReason(j.Reason.Code) {
+	if j.Reason.Absent() {
 		return words.None
 	}
 	return "(" + words.Reason(j.Reason) + ")"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -82,7 +81,7 @@ func queueRows(s *fleet.Snapshot, now time.Time) []row {
 func holderWords(e triage.Explanation) []string {
 	var out []string
 	for _, h := range e.Holders {
-		out = append(out, strings.TrimSpace(h.ID))
+		out = append(out, h.ID)
 	}
 	return out
 }
