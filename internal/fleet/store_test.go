@@ -311,6 +311,25 @@ func TestJoinedNode(t *testing.T) {
 	})
 }
 
+func TestSnapshotTellsWhoHoldsAQueue(t *testing.T) {
+	n := &Node{Name: "n1", Views: []View{view("ai", "n1", BaseMixed)}}
+	n.Views[0].Queues, n.Views[0].GPUs = []string{"gpu", "low"}, GPUCount{Total: 8, Allocated: 5}
+	shut := &Node{Name: "n2", Views: []View{view("ai", "n2", BaseIdle, FlagDrain)}}
+	shut.Views[0].Queues, shut.Views[0].GPUs = []string{"gpu"}, GPUCount{Total: 8}
+	small, big, waits := job("1", JobRunning, "n1"), job("2", JobRunning, "n1"), job("3", JobPending)
+	for _, j := range []*Job{&small, &big, &waits} {
+		j.Queue, j.QOS = "gpu", "normal"
+	}
+	small.GPUs.Held, big.GPUs.Held, big.User = 1, 4, "bob"
+	s := NewSnapshot(Snapshot{Nodes: []*Node{n, shut}, Jobs: []*Job{&small, &big, &waits}})
+	if h := s.HoldersIn("ai", "gpu"); len(h) != 2 || h[0] != &big || s.FreeIn("ai", "gpu") != 3 || s.FreeIn("ai", "none") != 0 {
+		t.Errorf("%v, %d free", h, s.FreeIn("ai", "gpu"))
+	}
+	if s.HeldBy("ai", "normal", "bob") != 4 || s.HeldBy("ai", "normal", "") != 5 || s.JobByID("ai", "3") != &waits || s.JobByID("b", "3") != nil {
+		t.Error("counts by user, and jobs by id")
+	}
+}
+
 // Every field of a row that changes makes it a changed row.
 func TestSameMissesNoField(t *testing.T) {
 	check := func(zero any, same func(a, b any) bool) {

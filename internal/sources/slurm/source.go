@@ -136,17 +136,17 @@ func (s *Source) hello(ctx context.Context) (slurm.Transport, slurm.Hello, error
 // classify makes the error that Run returns. A slurmctld that is slow is left alone
 // for longer each time.
 func (s *Source) classify(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w: no answer within %s", slurm.ErrBusy, pollTimeout)
-		fallthrough
-	case errors.Is(err, slurm.ErrBusy):
-		s.interval = min(2*s.interval, maxInterval)
-		return sources.Later(err, s.interval)
 	}
-	return err
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: no answer within %s", slurm.ErrBusy, pollTimeout)
+	}
+	if !errors.Is(err, slurm.ErrBusy) {
+		return err
+	}
+	s.interval = min(2*s.interval, maxInterval)
+	return sources.Later(err, s.interval)
 }
 
 // connection is one run of a Source.
