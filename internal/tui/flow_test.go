@@ -171,7 +171,7 @@ func TestDownSourceKeepsDataAndSaysSo(t *testing.T) {
 	p.Sources[1].NextTry = fixture.Now().Add(20 * time.Second)
 	onScreen(t, 120, 40, fleet.NewSnapshot(p), nil, func(s *tuitest.Screen, c *console) {
 		s.Press("2", "G")
-		s.Require("DOWN 5m", "◌ IDLE", "lab down since 4m: slurmctld does not answer; next try in 1")
+		s.Require("DOWN 5m", "◌ IDLE", "lab down since 4m: slurmctld does not answer; next try in")
 		s.Press("d")
 		s.Require("drain is off: lab is down: its data are 5m")
 	})

@@ -50,8 +50,7 @@ func (m *Model) header(width int) string {
 			left = try
 		}
 	}
-	text := line.Cut(paint(m.th, left), max(0, room), m.th.Glyphs.Ellipsis)
-	return line.Fit(text, max(0, width-widthOf(right)), "") + paint(m.th, right)
+	return m.ends(left, right, width)
 }
 
 func (m *Model) headerRight(width int) []span {

@@ -17,7 +17,6 @@ func (m *Model) move(n int) tea.Cmd {
 		m.boards.Move(n)
 	default:
 		m.page().Move(n)
-		m.pane.offset = 0
 	}
 	return nil
 }
@@ -28,7 +27,6 @@ func (m *Model) movePages(n int) tea.Cmd {
 		m.pane.offset = max(0, m.pane.offset+n*max(1, m.pane.height-1))
 	case m.focus == onList:
 		m.page().Page(n)
-		m.pane.offset = 0
 	}
 	return nil
 }
@@ -37,7 +35,7 @@ func (m *Model) movePages(n int) tea.Cmd {
 func (m *Model) moveEnd(last bool) tea.Cmd {
 	switch {
 	case (m.pane.full || m.focus == onDetail) && last:
-		m.pane.offset = m.pane.lines // drawing clamps it
+		m.pane.offset = len(m.pane.lines) // drawing clamps it
 	case m.pane.full || m.focus == onDetail:
 		m.pane.offset = 0
 	case last:
@@ -80,7 +78,6 @@ func (m *Model) show(i int) tea.Cmd {
 func (m *Model) mark(int) tea.Cmd {
 	m.page().ToggleMark()
 	m.page().Move(1)
-	m.pane.offset = 0
 	return nil
 }
 

@@ -16,15 +16,79 @@ import (
 )
 
 // pane is the detail of the row under the cursor, or a text that was asked for.
+//
+// Beside the list it follows the cursor at once, but not while a key is held: then
+// drawing both sides for every row would be most of what a slow line carries.
 type pane struct {
 	off    bool // not shown beside the list
 	full   bool // it has the whole screen, without borders
 	offset int
 	height int // lines drawn last
-	lines  int // lines there were
+
+	item, next page.Item // shown, and where the cursor is
+	moved      time.Time // when the cursor came to next
 
 	text  *text // instead of the row's detail: a job's output, the audit log
 	extra *text // fetched for the row beyond what the snapshot has
+
+	drawn paneKey
+	lines []string // as drawn last
+}
+
+// paneKey is everything that the lines of a pane depend on.
+type paneKey struct {
+	snap  *fleet.Snapshot
+	item  page.Item
+	at    words.Moment
+	width int
+	theme string
+	text  *text
+	extra *text
+	wait  bool
+}
+
+// rest is how long the cursor must rest while a key is held.
+const rest = 150 * time.Millisecond
+
+// restedMsg says that the cursor may have come to rest.
+type restedMsg struct{}
+
+// follow lets the pane show what is under the cursor.
+func (m *Model) follow() tea.Cmd {
+	it, _ := m.page().Selected()
+	p := &m.pane
+	switch now := m.opt.Clock(); {
+	case p.text != nil || same(it, p.item):
+		p.item, p.next = it, it // the pointers are those of the newest snapshot
+	case !same(it, p.next):
+		held := now.Sub(p.moved) < rest
+		p.next, p.moved = it, now
+		if held {
+			return tea.Tick(rest, func(time.Time) tea.Msg { return restedMsg{} })
+		}
+		p.turn(it)
+	case now.Sub(p.moved) >= rest:
+		p.turn(it)
+	}
+	return nil
+}
+
+func (p *pane) turn(it page.Item) {
+	p.item, p.next, p.offset = it, it, 0
+}
+
+// same tells whether two items are the same row, whatever snapshot they are of.
+func same(a, b page.Item) bool {
+	if (a.Event == nil) != (b.Event == nil) || (a.Finding == nil) != (b.Finding == nil) {
+		return false
+	}
+	switch {
+	case a.Event != nil:
+		return *a.Event == *b.Event
+	case a.Finding != nil:
+		return a.Finding.ID == b.Finding.ID
+	}
+	return a.Subject == b.Subject && a.Job == b.Job
 }
 
 // text is what was fetched for the pane.
@@ -45,6 +109,7 @@ type sectionsMsg struct {
 
 func (p *pane) close() {
 	p.full, p.offset, p.text, p.extra = false, 0, nil, nil
+	p.moved = time.Time{} // another page is not a held key
 }
 
 // fetchPatience is how long a text may take.
@@ -76,7 +141,8 @@ func (m *Model) openDetail(int) tea.Cmd {
 	if !ok {
 		return nil
 	}
-	m.pane.full, m.pane.offset = true, 0
+	m.pane.turn(it)
+	m.pane.full = true
 	m.pane.extra = &text{subject: it.Subject}
 	switch it.Subject.Kind {
 	case fleet.KindJob:
@@ -113,8 +179,8 @@ func (m *Model) paneTitle() string {
 	if m.pane.text != nil {
 		return m.pane.text.title
 	}
-	it, ok := m.page().Selected()
-	if !ok {
+	it := m.pane.item
+	if it.Subject.Name == "" {
 		return "detail"
 	}
 	return line.Clean(string(it.Subject.Kind) + " " + it.Subject.Name)
@@ -125,8 +191,8 @@ func (m *Model) doc() detail.Doc {
 	if m.pane.text != nil {
 		return m.pane.text.doc(nil)
 	}
-	it, ok := m.page().Selected()
-	if m.snap == nil || !ok {
+	it := m.pane.item
+	if m.snap == nil || it.Subject.Name == "" {
 		return nil
 	}
 	d := describe(m.snap, it, *m.moment)
@@ -171,19 +237,32 @@ func describe(s *fleet.Snapshot, it page.Item, at words.Moment) detail.Doc {
 
 // paneView draws the pane in width x height cells.
 func (m *Model) paneView(width, height int) string {
-	inner := max(1, width-2)
-	lines := m.doc().Render(m.th, inner)
-	if len(lines) == 0 {
-		lines = []string{m.th.Paint(theme.Dim, line.Cut("nothing selected", inner, ""))}
-	}
-	m.pane.lines, m.pane.height = len(lines), height
-	m.pane.offset = max(0, min(m.pane.offset, len(lines)-height))
-	shown := lines[m.pane.offset:min(len(lines), m.pane.offset+height)]
-	for i := range shown {
-		shown[i] = " " + shown[i]
+	p := &m.pane
+	m.layPane(max(1, width-2))
+	p.height = height
+	p.offset = max(0, min(p.offset, len(p.lines)-height))
+	shown := make([]string, 0, height)
+	for _, l := range p.lines[p.offset:min(len(p.lines), p.offset+height)] {
+		shown = append(shown, " "+l)
 	}
 	return line.Block(shown, width, height)
 }
+
+// layPane lays the document out, unless nothing it depends on has changed.
+func (m *Model) layPane(width int) {
+	p := &m.pane
+	key := paneKey{m.snap, p.item, *m.moment, width, m.th.Title, p.text, p.extra, p.waiting()}
+	if key == p.drawn && p.lines != nil {
+		return
+	}
+	p.drawn = key
+	p.lines = m.doc().Render(m.th, width)
+	if len(p.lines) == 0 {
+		p.lines = []string{m.th.Paint(theme.Dim, line.Cut("nothing selected", width, ""))}
+	}
+}
+
+func (p *pane) waiting() bool { return p.text != nil && p.text.wait || p.extra != nil && p.extra.wait }
 
 // fullPane is the pane on the whole screen, without borders: a title, the text,
 // and the keys.
@@ -209,7 +288,7 @@ func (m *Model) fullFooter() string {
 		return m.th.Paint(m.notice.tone, line.Fit(" "+line.Clean(m.notice.text), m.width, m.th.Glyphs.Ellipsis))
 	}
 	text := " " + m.th.Paint(theme.Key, "Esc") + " back  " + m.th.Paint(theme.Key, "y") + " copy name  " + m.th.Paint(theme.Key, "Y") + " copy text"
-	if below := m.pane.lines - m.pane.offset - m.pane.height; below > 0 {
+	if below := len(m.pane.lines) - m.pane.offset - m.pane.height; below > 0 {
 		text += m.th.Paint(theme.Dim, "  more below: PgDn")
 	}
 	return line.Fit(text, m.width, "")

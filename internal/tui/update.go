@@ -38,42 +38,48 @@ func (m *Model) tick() tea.Cmd {
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{m.opt.Clock()} })
 }
 
-// Update takes one message. It names things; the work is done elsewhere.
+// Update takes one message.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	clear(m.offs)
+	cmd := m.handle(msg)
+	return m, tea.Batch(cmd, m.follow())
+}
+
+// handle names things; the work is done elsewhere.
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return m, nil
 	case tea.KeyPressMsg:
-		return m, m.press(msg)
+		return m.press(msg)
 	case tea.PasteMsg:
-		return m, m.paste(msg.Content)
+		return m.paste(msg.Content)
 	case tea.MouseClickMsg:
-		return m, m.click(tea.Mouse(msg))
+		return m.click(tea.Mouse(msg))
 	case tea.MouseWheelMsg:
-		return m, m.wheel(tea.Mouse(msg))
+		return m.wheel(tea.Mouse(msg))
 	case snapshotMsg:
-		return m, m.take(msg)
+		return m.take(msg)
 	case tickMsg:
 		m.setNow(msg.now)
-		return m, m.tick()
+		return m.tick()
 	case planMsg:
-		return m, m.planned(msg)
+		return m.planned(msg)
 	case startedMsg:
-		return m, m.started(msg)
+		return m.started(msg)
 	case eventMsg:
-		return m, m.happened(msg)
+		return m.happened(msg)
 	case sectionsMsg:
-		return m, m.fetched(msg)
+		return m.fetched(msg)
 	case prefsMsg:
-		return m, m.prefsSaved(msg)
+		return m.prefsSaved(msg)
 	}
-	return m, nil
+	return nil
 }
 
 func (m *Model) setNow(now time.Time) {
 	m.moment.Now = now
+	m.boards.Tick(now)
 	if m.notice.text != "" && now.After(m.notice.until) {
 		m.notice = notice{}
 	}

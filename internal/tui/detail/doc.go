@@ -6,6 +6,7 @@
 package detail
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/tui/line"
@@ -35,6 +36,14 @@ func (d *Doc) tone(label, text string, tone theme.Name) {
 	}
 }
 
+// once adds a line unless the document already says the same: a finding and the
+// thing it is about often give the same advice.
+func (d *Doc) once(label, text string, tone theme.Name) {
+	if !slices.ContainsFunc(*d, func(l Line) bool { return l.Text == line.Clean(text) }) {
+		d.tone(label, text, tone)
+	}
+}
+
 // Block adds a section of text from outside, line by line.
 func (d *Doc) Block(title, text string) {
 	if strings.TrimSpace(text) == "" {
@@ -57,7 +66,9 @@ func (d Doc) Render(th *theme.Theme, width int) []string {
 			if len(out) > 0 {
 				out = append(out, "")
 			}
-			out = append(out, th.Paint(l.Tone, line.Cut(l.Text, width, th.Glyphs.Ellipsis)))
+			for _, part := range line.Wrap(l.Text, width) {
+				out = append(out, th.Paint(l.Tone, line.Cut(part, width, "")))
+			}
 			continue
 		}
 		out = append(out, l.render(th, width)...)
@@ -70,8 +81,10 @@ func (l Line) render(th *theme.Theme, width int) []string {
 	if l.Label != "" {
 		indent = min(max(labelWidth, line.Width(l.Label)+1), width/2)
 	}
+	room := max(1, width-indent)
 	var out []string
-	for i, part := range line.Wrap(l.Text, max(1, width-indent)) {
+	for i, part := range line.Wrap(l.Text, room) {
+		part = line.Cut(part, room, "") // very narrow, a wrapped part can stick out
 		lead := line.Spaces(indent)
 		if i == 0 && indent > 0 {
 			lead = th.Paint(theme.Dim, line.Fit(l.Label, indent-1, th.Glyphs.Ellipsis)) + " "

@@ -26,6 +26,7 @@ func Job(s *fleet.Snapshot, j *fleet.Job, m words.Moment) Doc {
 	d.say("queue", words.Or(j.Queue)+", QOS "+words.Or(j.QOS)+fmt.Sprintf(", priority %d", j.Priority))
 	d.say("GPUs", demand(j))
 	d.say("CPUs", words.Count(j.CPUs))
+	d.wishes(j)
 	d.array(j)
 	d.waiting(s, j, m)
 	d.nodes(s, j)
@@ -43,6 +44,16 @@ func demand(j *fleet.Job) string {
 		text += ", " + j.GPUs.Model
 	}
 	return text
+}
+
+// wishes are what a job without nodes asked of them.
+func (d *Doc) wishes(j *fleet.Job) {
+	if len(j.Nodes) > 0 {
+		return
+	}
+	d.say("nodes", words.Plural(j.NodeCount, "node")+" wanted")
+	d.say("asked for", j.ReqNodes)
+	d.say("excluded", j.ExcNodes)
 }
 
 func (d *Doc) array(j *fleet.Job) {
@@ -71,7 +82,7 @@ func (d *Doc) waiting(s *fleet.Snapshot, j *fleet.Job, m words.Moment) {
 	d.head("why it waits")
 	d.tone("reason", words.Reason(j.Reason), theme.Warn)
 	d.say("means", w.Why)
-	d.tone("next", w.Next, theme.Accent)
+	d.once("next", w.Next, theme.Accent)
 	if w.Position > 0 {
 		d.say("position", fmt.Sprintf("%d of %d waiting in %s", w.Position, w.Of, words.Or(j.Queue)))
 	}
@@ -112,9 +123,6 @@ func (d *Doc) holders(s *fleet.Snapshot, j *fleet.Job, now time.Time) {
 // nodes folds the job's hosts, and lists those that are not well one by one.
 func (d *Doc) nodes(s *fleet.Snapshot, j *fleet.Job) {
 	if len(j.Nodes) == 0 {
-		d.say("nodes", words.Plural(j.NodeCount, "node")+" wanted")
-		d.say("asked for", j.ReqNodes)
-		d.say("excluded", j.ExcNodes)
 		return
 	}
 	d.head(words.Plural(len(j.Nodes), "node"))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/triage"
 	"github.com/gpuctl/gpuctl/internal/tui/theme"
 	"github.com/gpuctl/gpuctl/internal/tui/tone"
 	"github.com/gpuctl/gpuctl/internal/tui/words"
@@ -70,12 +71,22 @@ func (d *Doc) source(src *fleet.SourceState, m words.Moment) {
 	d.tone("data", fmt.Sprintf("%s: %s old", src.Status, words.Age(m.Now, src.LastSuccess)), theme.Stale)
 }
 
+// reason tells why the node is out of service, what that means, and who might put
+// it back.
 func (d *Doc) reason(v *fleet.View, m words.Moment) {
 	if v.Reason.Text == "" {
 		return
 	}
 	d.tone("reason", v.Reason.Text, theme.Warn)
 	d.say("set by", words.Or(v.Reason.Author)+", "+m.Since(v.Reason.At))
+	e := triage.ExplainNodeReason(v.Reason)
+	if e.Known {
+		d.say("means", e.Plain)
+	}
+	d.once("next", e.Advice, theme.Accent)
+	if e.UndoneBy != "" {
+		d.tone("mind", e.UndoneBy+" may take the drain back without being asked", theme.Warn)
+	}
 }
 
 func gres(all []fleet.GRES) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/triage"
 	"github.com/gpuctl/gpuctl/internal/tui/words"
 )
 
@@ -22,22 +23,26 @@ type Waiter struct {
 
 // Explain tells why one job waits.
 func Explain(s *fleet.Snapshot, j *fleet.Job) Waiter {
-	w := explain(j)
+	w := explain(s, j)
 	for _, o := range s.Jobs {
-		if !o.Waiting() || !sameLine(o, j) || explain(o).NeedsOperator {
+		if !o.Waiting() || o.Held() || !sameLine(o, j) {
 			continue
 		}
 		w.Of++
-		if o != j && before(o, j) {
+		if byPriority(o, j) < 0 {
 			w.Position++
 		}
 	}
-	if !w.NeedsOperator {
-		w.Position++
-	} else {
+	w.Position++
+	if j.Held() {
 		w.Position = 0
 	}
 	return w
+}
+
+func explain(s *fleet.Snapshot, j *fleet.Job) Waiter {
+	e := triage.ExplainPending(j, s)
+	return Waiter{Job: j, NeedsOperator: e.NeedsOperator, Why: e.Plain, Next: e.Next}
 }
 
 // Queue lists the jobs that wait: those that need an operator first, then by
@@ -46,7 +51,7 @@ func Queue(s *fleet.Snapshot) []Waiter {
 	var all []Waiter
 	for _, j := range s.Jobs {
 		if j.Waiting() {
-			all = append(all, explain(j))
+			all = append(all, explain(s, j))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Waiter) int {
@@ -62,25 +67,31 @@ func Queue(s *fleet.Snapshot) []Waiter {
 	return all
 }
 
-// number gives every job its place in the line of its own queue.
+// line is where jobs wait for each other.
+type line struct{ cluster, queue string }
+
+func lineOf(j *fleet.Job) line { return line{j.Key.Cluster, j.Queue} }
+
+// number gives every job that is not held its place in its line.
 func number(all []Waiter) {
-	type place struct{ cluster, queue string }
-	last := map[place]int{}
+	waiting := make([]*Waiter, 0, len(all))
 	for i := range all {
-		if !all[i].NeedsOperator {
-			at := place{all[i].Job.Key.Cluster, all[i].Job.Queue}
-			last[at]++
-			all[i].Position = last[at]
+		if !all[i].Job.Held() {
+			waiting = append(waiting, &all[i])
 		}
 	}
+	slices.SortStableFunc(waiting, func(a, b *Waiter) int { return byPriority(a.Job, b.Job) })
+	last := map[line]int{}
+	for _, w := range waiting {
+		last[lineOf(w.Job)]++
+		w.Position = last[lineOf(w.Job)]
+	}
 	for i := range all {
-		all[i].Of = last[place{all[i].Job.Key.Cluster, all[i].Job.Queue}]
+		all[i].Of = last[lineOf(all[i].Job)]
 	}
 }
 
-func sameLine(a, b *fleet.Job) bool { return a.Key.Cluster == b.Key.Cluster && a.Queue == b.Queue }
-
-func before(a, b *fleet.Job) bool { return byPriority(a, b) < 0 }
+func sameLine(a, b *fleet.Job) bool { return lineOf(a) == lineOf(b) }
 
 func byPriority(a, b *fleet.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Submitted.Compare(b.Submitted), fleet.CompareNatural(a.ID, b.ID))

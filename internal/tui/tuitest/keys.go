@@ -2,6 +2,7 @@ package tuitest
 
 import (
 	"io"
+	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -71,5 +72,18 @@ func (s *Screen) write(seq string) {
 	select {
 	case <-sent:
 	case <-s.done:
+	}
+}
+
+// Hold sends a key n times, one every that often, as a key held down does.
+func (s *Screen) Hold(key string, n int, every time.Duration) {
+	s.t.Helper()
+	seq, ok := bytesOf(key)
+	if !ok {
+		s.t.Fatalf("no such key: %q", key)
+	}
+	for range n {
+		s.write(seq)
+		s.Advance(every)
 	}
 }
