@@ -159,7 +159,8 @@ func (c *commands) onJob(ctx context.Context, verb, id string) error {
 	return c.tell(ctx, "scontrol", verb, target)
 }
 
-// Signal implements Transport.
+// Signal implements Transport. scancel itself tries a signal to a waiting job again
+// for about 100 s, unless ctx ends before.
 func (c *commands) Signal(ctx context.Context, id, signal string, batch bool) error {
 	target, err := actionID(id)
 	if err != nil {

@@ -85,10 +85,10 @@ func parseEntry(raw string) *entry {
 		text := strings.TrimSpace(line)
 		switch {
 		case text == "":
+		case last != "" && line[0] != ' ' || keyLen(text) == 0: // inside a text of several lines
+			e.extend(last, "\n"+text)
 		case strings.HasPrefix(text, "Nodes=") && strings.Contains(text, " CPU_IDs="):
 			e.allocs = append(e.allocs, text)
-		case keyLen(text) == 0:
-			e.extend(last, "\n"+text)
 		default:
 			last = e.line(text, oneLine)
 		}

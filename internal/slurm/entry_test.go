@@ -44,13 +44,13 @@ func lines(text, pattern string) int {
 
 func TestUserTextLooksLikeKeys(t *testing.T) {
 	many := "NodeName=gn1 Arch=x86_64 \n   OS=Linux 6.1 #1 SMP State=IDLE @0 \n   State=MIXED+DRAIN Weight=1\n   Partitions=low,high \n\n" +
-		"   Reason=a [b] State=IDLE Comment=no [root@2026-11-30T19:47:12]\n   Comment=x=1 State=IDLE\ny\n   Extra=z=2\n\n"
+		"   Reason=a [b] State=IDLE Comment=no [root@2026-11-30T19:47:12]\n   Comment=x=1 State=IDLE\nState=DOWN y\n   Extra=z=2\n\n"
 	e := parseEntry(many)
 	want := map[string]string{
 		"NodeName": "gn1", "Arch": "x86_64", "OS": "Linux 6.1 #1 SMP State=IDLE @0",
 		"State": "MIXED+DRAIN", "Weight": "1", "Partitions": "low,high",
 		"Reason":  "a [b] State=IDLE Comment=no [root@2026-11-30T19:47:12]",
-		"Comment": "x=1 State=IDLE\ny", "Extra": "z=2",
+		"Comment": "x=1 State=IDLE\nState=DOWN y", "Extra": "z=2",
 	}
 	if !maps.Equal(e.fields, want) || len(e.odd) != 0 {
 		t.Errorf("got %q, odd %q", e.fields, e.odd)

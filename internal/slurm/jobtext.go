@@ -141,7 +141,8 @@ func (t *jobText) askedGPUs(j *fleet.Job, odd *notes) int {
 	return perTask * int(odd.number("tasks", clean(t.tasks)))
 }
 
-// gresOnly keeps the generic resources of a TRES list: what is asked for per task also tells CPUs.
+// gresOnly keeps the generic resources of a list: what is asked for per task also
+// tells CPUs.
 func gresOnly(list string) string {
 	var keep []string
 	for _, part := range splitTop(list) {

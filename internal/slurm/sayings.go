@@ -37,6 +37,7 @@ var sayings = []saying{
 	{"Unable to connect to database", ErrUnreachable},
 	{"Unable to establish controller machine", ErrUnreachable},
 	{"Could not establish a configuration source", ErrUnreachable},
+	{"Unable to process configuration file", ErrUnreachable},
 	{"Communication connection failure", ErrUnreachable},
 	{"Communication shutdown failure", ErrUnreachable},
 	{"Slurm backup controller in standby mode", ErrUnreachable},
