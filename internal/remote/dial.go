@@ -169,7 +169,9 @@ func whyNoHandshake(ctx context.Context, t target, keys *hostKeys, ring *keyring
 	var cut net.Error
 	var algorithms *ssh.AlgorithmNegotiationError
 	switch {
-	case errors.Is(err, ErrUnknownHost), errors.Is(err, ErrHostKeyChanged), errors.Is(err, ErrUnreachable):
+	case keys.refused != nil:
+		return keys.refused
+	case errors.Is(err, ErrUnreachable):
 		return err
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ErrClosed, ctx.Err())

@@ -21,6 +21,7 @@ type hostKeys struct {
 	known    []knownhosts.KnownKey // plain keys of the host
 	issuers  bool                  // a certificate authority is known for it
 	accepted bool                  // a key was accepted: what fails later is not its fault
+	refused  error                 // why none was
 }
 
 func newHostKeys(t target) (*hostKeys, error) {
@@ -69,7 +70,9 @@ func isAuthority(k knownhosts.KnownKey) bool {
 // come first, for the server sends only one of its keys: the first that we ask for.
 func (k *hostKeys) algorithms() []string {
 	var certs, known, others []string
-	for _, a := range ssh.SupportedAlgorithms().HostKeys {
+	all := ssh.SupportedAlgorithms().HostKeys
+	slices.Reverse(all) // x/crypto puts RSA first; a fingerprint to compare is better that of ED25519
+	for _, a := range all {
 		switch {
 		case strings.Contains(a, "-cert-"):
 			certs = append(certs, a)
@@ -79,19 +82,11 @@ func (k *hostKeys) algorithms() []string {
 			others = append(others, a)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b string) int { return preferEd25519(b) - preferEd25519(a) })
 	list := append(known, others...)
 	if k.issuers {
 		list = append(certs, list...)
 	}
 	return list
-}
-
-func preferEd25519(algorithm string) int {
-	if algorithm == ssh.KeyAlgoED25519 {
-		return 1
-	}
-	return 0
 }
 
 // keyType is the key format that an algorithm signs with.
@@ -102,14 +97,20 @@ func keyType(algorithm string) string {
 	return algorithm
 }
 
-// callback is an ssh.HostKeyCallback whose errors are sentences.
+// callback is an ssh.HostKeyCallback that keeps its verdict.
 func (k *hostKeys) callback(_ string, _ net.Addr, key ssh.PublicKey) error {
+	k.refused = k.judge(key)
+	k.accepted = k.refused == nil
+	return k.refused
+}
+
+// judge checks one key; its errors are sentences.
+func (k *hostKeys) judge(key ssh.PublicKey) error {
 	err := k.check(k.t.keyAddr(), &net.TCPAddr{}, key)
 	var mismatch *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError
 	switch {
 	case err == nil:
-		k.accepted = true
 		return nil
 	case errors.As(err, &revoked):
 		return fmt.Errorf("%w: the key it shows (%s) is revoked in %s line %d: ask its administrator",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -126,7 +127,7 @@ func (c *Conn) start(ctx context.Context, argv []string, setup func(*ssh.Session
 // session waits for a free slot and opens a session. A server that allows fewer
 // sessions than we thought is believed, and the slot is not used again.
 func (c *Conn) session(ctx context.Context, l *link) (*ssh.Session, error) {
-	for {
+	for alone := 0; ; {
 		select {
 		case l.slots <- struct{}{}:
 		case <-ctx.Done():
@@ -150,10 +151,17 @@ func (c *Conn) session(ctx context.Context, l *link) (*ssh.Session, error) {
 			continue
 		}
 		<-l.slots
-		if errors.As(err, &refused) {
+		switch {
+		case refused == nil:
+			return nil, l.reason()
+		case alone == 5:
 			return nil, err
 		}
-		return nil, l.reason()
+		alone++ // the server may not have noticed yet that the last session ended
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
 	}
 }
 

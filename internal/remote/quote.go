@@ -23,6 +23,9 @@ func Quote(argv []string) (string, error) {
 			return "", fmt.Errorf("%w: word %d of command %q has a NUL byte", ErrInput, i, argv[0])
 		}
 		words[i] = quoteWord(arg)
+		if i == 0 && strings.Contains(arg, "=") {
+			words[i] = quoted(arg) // a command, not an assignment
+		}
 		size += len(words[i])
 	}
 	if size > maxCommand {
@@ -31,12 +34,16 @@ func Quote(argv []string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// quoteWord quotes one word unless all of its bytes are plain in every shell. "="
-// is not: FOO=bar as first word would be an assignment, and zsh expands =word.
+// quoteWord quotes one word unless all of its bytes are plain in every shell; zsh
+// expands =word.
 func quoteWord(s string) string {
-	if s != "" && strings.IndexFunc(s, needsQuote) < 0 {
+	if s != "" && s[0] != '=' && !strings.ContainsFunc(s, needsQuote) {
 		return s
 	}
+	return quoted(s)
+}
+
+func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
@@ -45,5 +52,5 @@ func needsQuote(r rune) bool {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
 		return false
 	}
-	return !strings.ContainsRune("_-./:,@+", r)
+	return !strings.ContainsRune("_-./:,@+=", r)
 }

@@ -1,0 +1,61 @@
+package remote
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// FuzzQuote checks against a real shell that a word reaches the command unchanged.
+func FuzzQuote(f *testing.F) {
+	for _, s := range []string{"", "a", "a b", "'", "''", `"`, `\`, "$(id)", "`id`", "a\nb", "!x", "*", "~", "-n", "=x", "A=b", "#", "%i %T", "é", "\xff", "\t", "&|;<>(){}[]?"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		line, err := Quote([]string{"printf", `%s\1%s\1`, a, b})
+		if strings.Contains(a+b, "\x00") || len(a)+len(b) > maxCommand/4 {
+			if err == nil && strings.Contains(a+b, "\x00") {
+				t.Errorf("NUL went through: %q %q", a, b)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("sh", "-c", line).Output()
+		if want := a + "\x01" + b + "\x01"; err != nil || string(out) != want {
+			t.Errorf("%s gave %q, %v; want %q", line, out, err, want)
+		}
+	})
+}
+
+// The words are the same under every shell that is installed here. Words with "!",
+// line feeds (csh) and backslashes (fish) are left out, as documented.
+func TestQuoteUnderOtherShells(t *testing.T) {
+	words := []string{"a b", "it's", "$HOME", "*", "~", "=ls", "A=b", "a;b", "%i|%T", "", "#x", "{a,b}", "^a", "[x]"}
+	line, err := Quote(append([]string{"printf", "%s,"}, words...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		args := []string{"-c", line}
+		if shell == "busybox" {
+			args = append([]string{"sh"}, args...)
+		}
+		out, err := exec.Command(path, args...).Output()
+		if err != nil || !bytes.Equal(out, []byte(strings.Join(words, ",")+",")) {
+			t.Errorf("%s: %q, %v", shell, out, err)
+		}
+	}
+}
+
+func TestQuoteNeverAssigns(t *testing.T) {
+	if line, _ := Quote([]string{"A=b", "C=d"}); line != "'A=b' C=d" {
+		t.Errorf("got %s", line)
+	}
+}
