@@ -44,6 +44,7 @@ type ping struct {
 func decodeAnswer(r io.Reader, list string, each func(raw json.RawMessage)) (answer, error) {
 	var a answer
 	dec := json.NewDecoder(r)
+	dec.UseNumber()
 	if err := expect(dec, '{'); err != nil {
 		return a, err
 	}

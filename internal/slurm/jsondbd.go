@@ -124,7 +124,7 @@ func accountedOf(r record) fleet.Job {
 	}
 	j.GPUs = accountedGPUs(alloc, req, &j)
 	if j.RawID == 0 {
-		r.note("job_id", r.fields["job_id"])
+		r.note("job_id", r.value("job_id"))
 	}
 	j.Oddities = joinOdd(r.oddities(), s.Odd)
 	return j

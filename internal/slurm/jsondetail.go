@@ -70,10 +70,10 @@ func allocsOf(r record, nodes []string) []NodeAlloc {
 func allocatedCores(r record) int {
 	n := 0
 	sockets := r.at("sockets")
-	for name := range sockets.fields {
-		cores := sockets.at(name).at("cores")
-		for core := range cores.fields {
-			if cores.text(core) == "allocated" {
+	for _, s := range sockets.fields {
+		cores := sockets.at(string(s.key)).at("cores")
+		for _, core := range cores.fields {
+			if string(core.value) == `"allocated"` {
 				n++
 			}
 		}

@@ -64,7 +64,7 @@ func jobOf(r record) fleet.Job {
 	}
 	j.StdOut, j.StdErr = outputs(r, &j)
 	if raw == 0 {
-		r.note("job_id", r.fields["job_id"])
+		r.note("job_id", r.value("job_id"))
 	}
 	j.Oddities = joinOdd(r.oddities(), state.Odd, odd)
 	return j
@@ -108,7 +108,7 @@ func arrayTasksOf(r record, id *JobID, raw int64, base string) {
 
 // jobLimit reads a job's time limit, which 22.05 makes null when there is none.
 func jobLimit(r record) fleet.Limit {
-	if string(r.fields["time_limit"]) == "null" {
+	if string(r.value("time_limit")) == "null" {
 		return fleet.Limit{Kind: fleet.LimitNone}
 	}
 	return r.limit("time_limit")
@@ -156,7 +156,7 @@ func exitOf(r record) (code, signal int) {
 	if !r.has("exit_code") {
 		return -1, 0
 	}
-	if raw := r.num("exit_code"); raw.told && r.fields["exit_code"][0] != '{' {
+	if raw := r.num("exit_code"); raw.told && r.value("exit_code")[0] != '{' {
 		return int(raw.n >> 8 & 0xff), int(raw.n & 0x7f)
 	}
 	e := r.at("exit_code")

@@ -42,7 +42,7 @@ func nodeOf(r record) fleet.View {
 	}
 	v.GPUs = nodeGPUs(&v, total, alloc)
 	if v.Node == "" {
-		r.note("name", r.fields["name"])
+		r.note("name", r.value("name"))
 	}
 	v.Oddities = joinOdd(r.oddities(), state.Odd, oddGRES, oddUsed, total.Odd, alloc.Odd)
 	return v

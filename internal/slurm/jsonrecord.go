@@ -16,7 +16,7 @@ import (
 // that versions gave the same field and uses the first that says something. What
 // cannot be read counts as not told and is noted as an oddity of the whole record.
 type record struct {
-	fields map[string]json.RawMessage
+	fields []field
 	path   string    // of this object inside its record, for oddities: "time."
 	odd    *[]string // of the whole record
 }
@@ -24,7 +24,8 @@ type record struct {
 // newRecord opens an object; anything else gives an empty record with an oddity.
 func newRecord(raw json.RawMessage) record {
 	r := record{odd: new([]string)}
-	if json.Unmarshal(raw, &r.fields) != nil {
+	var ok bool
+	if r.fields, ok = fieldsOf(raw); !ok {
 		r.note("record", raw)
 	}
 	return r
@@ -55,10 +56,20 @@ func (r record) note(name string, raw []byte) {
 // oddities are the oddities of the whole record; nil when there are none.
 func (r record) oddities() []string { return *r.odd }
 
+// value is the field as it stands; nil when it is not there.
+func (r record) value(name string) json.RawMessage {
+	for i := range r.fields {
+		if string(r.fields[i].key) == name {
+			return r.fields[i].value
+		}
+	}
+	return nil
+}
+
 // raw is the first of the fields that is there and not null.
 func (r record) raw(names []string) (string, json.RawMessage) {
 	for _, n := range names {
-		if v := r.fields[n]; len(v) > 0 && v[0] != 'n' {
+		if v := r.value(n); len(v) > 0 && v[0] != 'n' {
 			return n, v
 		}
 	}
@@ -75,10 +86,13 @@ func (r record) has(names ...string) bool {
 func (r record) at(names ...string) record {
 	name, raw := r.raw(names)
 	sub := record{path: r.path + name + ".", odd: r.odd}
-	if raw == nil || raw[0] != '{' || json.Unmarshal(raw, &sub.fields) == nil {
+	if raw == nil {
 		return sub
 	}
-	r.note(name, raw)
+	var ok bool
+	if sub.fields, ok = fieldsOf(raw); !ok {
+		r.note(name, raw)
+	}
 	return sub
 }
 
@@ -112,15 +126,6 @@ func (r record) text(names ...string) string {
 		return r.at(name).text("list", "name", "string")
 	}
 	return string(raw)
-}
-
-// unquote reads a JSON string that is known to be valid.
-func unquote(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return string(raw)
-	}
-	return s
 }
 
 // words reads a list of words, or one string of words with commas between.
@@ -202,7 +207,8 @@ func (r record) num(names ...string) number {
 		return r.wrapped(name)
 	}
 	n, ok := parseNum(r.text(name))
-	if !ok {
+	if !ok || raw[0] == '[' {
+		n = number{}
 		r.note(name, raw)
 	}
 	return n
