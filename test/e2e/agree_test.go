@@ -62,10 +62,8 @@ func mixed(t testing.TB, c *slurmtest.Cluster) {
 }
 
 // The three ways to one cluster give the same snapshot, field by field.
-func TestThreeTransportsAgree(t *testing.T) {
-	c := bed.Cluster(t)
-	mixed(t, c)
-	ways := transports(t, c, "gpuadm")
+func threeTransportsAgree(t *testing.T, r *rig) {
+	ways := transports(t, r.cluster, "gpuadm")
 	// What changes by itself between two reads, and text that is only shown.
 	nodes := cmp.Options{
 		cmpopts.EquateEmpty(), cmpopts.EquateNaNs(),
