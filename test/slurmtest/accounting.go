@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -26,13 +25,10 @@ func (c *Cluster) startMunge(ctx context.Context) error {
 // startDatabase makes an empty MariaDB with the account of slurmdbd, and starts it.
 func (c *Cluster) startDatabase(ctx context.Context) error {
 	data := c.path("mysql", "data")
-	cmd, err := c.Command(ctx, "root", "mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir="+data,
+	_, err := c.As(ctx, "root", "mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir="+data,
 		"--skip-test-db", "--auth-root-authentication-method=socket", "--innodb-log-file-size=16M")
 	if err != nil {
-		return err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("create the database: %w: %s", err, lastLines(string(out), 5))
+		return fmt.Errorf("create the database: %w", err)
 	}
 	sock := c.path("mysql", "sock")
 	err = c.launch(ctx, daemon{name: "mariadbd", user: "mysql", argv: []string{
@@ -52,22 +48,9 @@ func (c *Cluster) startDatabase(ctx context.Context) error {
 
 // createDatabase lets slurmdbd in; it creates its tables itself.
 func (c *Cluster) createDatabase(ctx context.Context, sock string) error {
-	conf, err := os.ReadFile(c.path("etc", "slurmdbd.conf"))
-	if err != nil {
-		return err
-	}
-	pass := regexp.MustCompile(`(?m)^StoragePass=(\w+)$`).FindSubmatch(conf)
-	if pass == nil {
-		return errors.New("slurmdbd.conf has no password")
-	}
-	sql := fmt.Sprintf("create database slurm_acct; create user 'slurm'@'%s' identified by '%s'; grant all on slurm_acct.* to 'slurm'@'%[1]s';", c.addr, pass[1])
-	cmd, err := c.Command(ctx, "root", "mariadb", "--no-defaults", "--socket="+sock)
-	if err != nil {
-		return err
-	}
-	cmd.Stdin = strings.NewReader(sql)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("create the database: %w: %s", err, out)
+	sql := fmt.Sprintf("create database slurm_acct; create user 'slurm'@'%s' identified by '%s'; grant all on slurm_acct.* to 'slurm'@'%[1]s';", c.addr, c.dbPass)
+	if _, err := c.run(ctx, "root", sql, []string{"mariadb", "--no-defaults", "--socket=" + sock}); err != nil {
+		return fmt.Errorf("create the database: %w", err)
 	}
 	return nil
 }

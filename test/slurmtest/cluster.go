@@ -24,6 +24,7 @@ type Cluster struct {
 	addr    string // the loopback address of everything
 	number  int    // 2205
 	version string
+	dbPass  string // slurmdbd's, during the bring-up
 
 	unlocks []func()
 	reapers sync.WaitGroup // one goroutine for each daemon, until it ends

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	_ "embed" // the templates of the configuration
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,7 +49,7 @@ func (c *Cluster) makeDirs() error {
 	for _, d := range dirs {
 		a, err := lookup(d.owner)
 		if err == nil {
-			err = ownedDir(c.path(d.name), a, 0o755)
+			err = ownedDir(c.path(d.name), a)
 		}
 		if err != nil {
 			return err
@@ -61,6 +60,7 @@ func (c *Cluster) makeDirs() error {
 
 // writeConfig writes the keys and every configuration file.
 func (c *Cluster) writeConfig() error {
+	c.dbPass = rand.Text()
 	v, err := c.values()
 	if err != nil {
 		return err
@@ -84,12 +84,10 @@ func (c *Cluster) values() (confValues, error) {
 	if err != nil {
 		return confValues{}, err
 	}
-	pass := make([]byte, 12)
-	_, _ = rand.Read(pass) // never fails
 	return confValues{
 		Options: c.opts, Host: host, Addr: c.addr,
 		NodeList: c.opts.nodeList(), Partitions: c.opts.partitionLines(),
-		DBPass:         hex.EncodeToString(pass),
+		DBPass:         c.dbPass,
 		ControllerPort: c.port(portController), AccountingPort: c.port(portAccounting), DBPort: c.port(portDatabase),
 		FirstNodePort: c.port(portNodes), LastNodePort: c.port(portNodes) + c.opts.Nodes - 1,
 		CoresPerSocket: c.opts.CPUs / 2,

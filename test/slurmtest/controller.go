@@ -43,7 +43,7 @@ func (c *Cluster) launchNode(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := ownedDir(c.path("spool", node), root, 0o755); err != nil {
+	if err := ownedDir(c.path("spool", node), root); err != nil {
 		return err
 	}
 	return c.launch(ctx, daemon{name: slurmd(node), env: []string{nodeMark(node)}, argv: []string{"/usr/sbin/slurmd", "-D", "-N", node}})

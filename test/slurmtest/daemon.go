@@ -1,6 +1,7 @@
 package slurmtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -61,15 +63,12 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	cmd.Dir = c.opts.Dir
 	cmd.Env = append(c.environ(), d.env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if d.user != "" {
-		a, err := lookup(d.user)
-		if err != nil {
-			return err
-		}
-		cmd.SysProcAttr.Credential = a.credential()
+	a, err := lookup(cmp.Or(d.user, "root"))
+	if err != nil {
+		return err
 	}
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: a.credential()}
+	if err = cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", d.name, err)
 	}
 	p, err := newProcess(cmd.Process.Pid)
@@ -120,19 +119,15 @@ func (c *Cluster) waitUp(ctx context.Context, name string, ready func() bool) er
 
 // logTail returns the end of what a daemon wrote.
 func (c *Cluster) logTail(name string) string {
-	var text string
-	for _, ext := range []string{".out", ".log"} {
-		raw, err := os.ReadFile(c.path("log", name+ext))
-		if err == nil && len(raw) > 0 {
-			text += lastLines(string(raw), 6) + "\n"
-		}
-	}
-	return text
+	out, _ := os.ReadFile(c.path("log", name+".out"))
+	log, _ := os.ReadFile(c.path("log", name+".log"))
+	return strings.TrimSpace(lastLines(string(out), 6) + "\n" + lastLines(string(log), 6))
 }
 
 // accepts says whether something listens on a port of the cluster.
 func (c *Cluster) accepts(offset int) bool {
-	conn, err := net.DialTimeout("tcp", c.hostPort(offset), time.Second)
+	d := net.Dialer{Timeout: time.Second}
+	conn, err := d.Dial("tcp", c.hostPort(offset))
 	if err != nil {
 		return false
 	}

@@ -29,7 +29,7 @@ var errLocked = errors.New("held by another process")
 
 // tryLock takes the lock of that name, which the end of the process frees too.
 func tryLock(name string) (unlock func(), err error) {
-	if err := os.MkdirAll(lockDir, 0o700); err != nil {
+	if err = os.MkdirAll(lockDir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
 	f, err := os.OpenFile(filepath.Join(lockDir, name), os.O_CREATE|os.O_RDWR, 0o600)
@@ -80,7 +80,7 @@ func pickPorts(addr string) (base int, unlock func(), err error) {
 
 func portsFree(addr string, base int) bool {
 	for p := base; p < base+blockPorts; p++ {
-		l, err := net.Listen("tcp", net.JoinHostPort(addr, strconv.Itoa(p)))
+		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(addr), Port: p})
 		if err != nil {
 			return false
 		}

@@ -107,7 +107,7 @@ func jobRuns(t *testing.T, ctx context.Context, c *Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.WaitJob(ctx, id, "RUNNING"); err != nil {
+	if err = c.WaitJob(ctx, id, "RUNNING"); err != nil {
 		t.Fatal(err)
 	}
 	out := as(t, ctx, c, Bob, "squeue", "-h", "-j", id, "-o", "%u %T %j")

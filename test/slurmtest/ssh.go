@@ -42,7 +42,7 @@ func (c *Cluster) StartSSHD(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := ownedDir("/run/sshd", root, 0o755); err != nil { // for privilege separation
+	if err = ownedDir("/run/sshd", root); err != nil { // for privilege separation
 		return err
 	}
 	err = c.launch(ctx, daemon{name: "sshd", argv: []string{"/usr/sbin/sshd", "-D", "-e", "-f", c.path("ssh", "sshd_config")}})

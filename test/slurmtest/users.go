@@ -88,7 +88,7 @@ func ensureUser(ctx context.Context, name string, uid int) error {
 		return err
 	}
 	if _, err := os.Stat(a.home); errors.Is(err, fs.ErrNotExist) {
-		return ownedDir(a.home, a, 0o755)
+		return ownedDir(a.home, a)
 	}
 	return nil
 }
@@ -107,10 +107,10 @@ func unlockPassword(ctx context.Context, name string) error {
 	return nil
 }
 
-// ownedDir makes a folder that belongs to a user.
-func ownedDir(path string, a account, mode fs.FileMode) error {
+// ownedDir makes a folder that belongs to a user and that all may look into.
+func ownedDir(path string, a account) error {
 	if err := os.MkdirAll(path, 0o755); err != nil { // #nosec G301 -- the users of the cluster walk through
 		return err
 	}
-	return errors.Join(os.Chown(path, int(a.uid), int(a.gid)), os.Chmod(path, mode))
+	return errors.Join(os.Chown(path, int(a.uid), int(a.gid)), os.Chmod(path, 0o755))
 }
