@@ -11,6 +11,7 @@ import (
 	"github.com/gpuctl/gpuctl/internal/tui/keys"
 	"github.com/gpuctl/gpuctl/internal/tui/page"
 	"github.com/gpuctl/gpuctl/internal/tui/theme"
+	"github.com/gpuctl/gpuctl/internal/tui/words"
 )
 
 // planMsg brings a plan that was asked for.
@@ -215,16 +216,31 @@ func (m *Model) leaveBoard(int) tea.Cmd {
 	return nil
 }
 
-// boardLines is how many lines the boards take of a body of that height: never so
-// many that the list cannot be used.
+// boardLines is how many lines the boards take of a body of that height, with a rule
+// above them: never so many that the list cannot be used.
 func (m *Model) boardLines(body int) int {
-	if body < 4 {
-		return min(1, m.boards.Len(), max(0, body-1))
+	switch {
+	case m.boards.Len() == 0:
+		return 0
+	case body < 6:
+		return min(1, max(0, body-1))
 	}
-	return m.boards.Height(body / 2)
+	return 1 + m.boards.Height(body/2-1)
 }
 
-func (m *Model) boardView(width, height int) string { return m.boards.View(width, height) }
+// boardView draws the boards, under a rule where there is room for one.
+func (m *Model) boardView(width, height int) string {
+	if height < 2 {
+		return m.boards.View(width, height)
+	}
+	text := fmt.Sprintf(" %s, %d running ", words.Plural(m.boards.Len(), "action"), m.boards.Running())
+	style, hint := theme.Title, "Tab comes here "
+	if m.focus == onBoards {
+		style, hint = theme.Selection, ""
+	}
+	dash := m.th.Paint(theme.Border, m.th.Glyphs.Horizontal)
+	return m.rule(dash+m.th.Paint(style, text)+m.th.Paint(theme.Dim, hint), width) + "\n" + m.boards.View(width, height-1)
+}
 
 // quit ends the console; while an action runs it asks.
 func (m *Model) quit(int) tea.Cmd {

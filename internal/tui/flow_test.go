@@ -301,3 +301,13 @@ func TestC102_ZeroSizeWaits(t *testing.T) {
 		s.Require("gpuctl")
 	})
 }
+
+func TestWhatAKilledConsoleLeftIsShown(t *testing.T) {
+	edit := func(o *Options) { o.OpenRuns = []string{"drain gpu-node003: step 1 was sent, nobody read it back"} }
+	onScreen(t, 80, 24, fixture.Fleet(), edit, func(s *tuitest.Screen, c *console) {
+		s.Require("An earlier gpuctl was killed", "nobody read it back")
+		s.Advance(calm)
+		s.Press("esc")
+		s.Forbid("nobody read it back")
+	})
+}

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -99,8 +100,8 @@ func New(ctx context.Context, opt Options) (*Model, error) {
 	m.keys = keys.New(bindings())
 	m.do = m.methods()
 	m.applyPrefs()
-	for _, text := range opt.OpenRuns {
-		m.say(theme.Warn, text)
+	if len(opt.OpenRuns) > 0 {
+		m.open(dialog.NewMessage(th, "An earlier gpuctl was killed", dialog.Plain(strings.Join(opt.OpenRuns, "\n\n"))))
 	}
 	return m, nil
 }

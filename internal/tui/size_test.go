@@ -55,10 +55,12 @@ func TestEverySizeIsExact(t *testing.T) {
 		"help":     func() { m.help(1) },
 		"board":    func() { m.boards.Start(plan, fixture.Now()); m.show(1); m.setFocus(onBoards) },
 	}
+	from := 0
 	for what, enter := range states {
 		enter()
-		for w := 20; w <= 250; w += 7 {
-			for h := 5; h <= 80; h += 3 {
+		from++ // so that the states together meet nearly every width and height
+		for w := 20 + from; w <= 250; w += 11 {
+			for h := 5 + from%7; h <= 80; h += 7 {
 				m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 				exact(t, m, w, h, what)
 			}
