@@ -22,10 +22,12 @@ type queueKey struct{ cluster, queue string }
 // userKey names a user within a QOS; an empty user is all of them.
 type userKey struct{ cluster, qos, user string }
 
-// queueUse is who holds the GPUs of a queue, and how many nobody does.
+// queueUse is who holds the GPUs of a queue, how many nobody does, and how many
+// nobody can.
 type queueUse struct {
 	holders []*Job
 	free    int
+	out     int
 }
 
 // NewSnapshot publishes what it is given as an immutable snapshot with its
@@ -70,18 +72,19 @@ func NewSnapshot(s Snapshot) *Snapshot {
 	return &s
 }
 
-// countFree counts the GPUs that each queue could give away now.
+// countFree counts the GPUs that each queue could give away now, and cannot.
 func (l *lookups) countFree(nodes []*Node) {
 	l.queues, l.held = map[queueKey]*queueUse{}, map[userKey]int{}
 	for _, n := range nodes {
 		for i := range n.Views {
 			v := &n.Views[i]
-			free := 0
-			if c := v.Condition(); c == CondFree || c == CondBusy {
-				free = v.GPUs.Free()
+			free, out := v.GPUs.Free(), 0
+			if c := v.Condition(); c != CondFree && c != CondBusy {
+				free, out = 0, v.GPUs.Total
 			}
 			for _, q := range v.Queues {
-				l.use(v.Cluster, q).free += free
+				u := l.use(v.Cluster, q)
+				u.free, u.out = u.free+free, u.out+out
 			}
 		}
 	}
@@ -126,12 +129,13 @@ func (s *Snapshot) HoldersIn(cluster, queue string) []*Job {
 	return nil
 }
 
-// FreeIn counts the GPUs in the queue's nodes that are free and in service.
-func (s *Snapshot) FreeIn(cluster, queue string) int {
+// RoomIn counts the GPUs on the queue's nodes that are free and in service, and those
+// whose node is out of service.
+func (s *Snapshot) RoomIn(cluster, queue string) (free, out int) {
 	if u := s.queues[queueKey{cluster, queue}]; u != nil {
-		return u.free
+		return u.free, u.out
 	}
-	return 0
+	return 0, 0
 }
 
 // HeldBy counts the GPUs that a user's jobs hold within a QOS; an empty user

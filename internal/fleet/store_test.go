@@ -322,8 +322,12 @@ func TestSnapshotTellsWhoHoldsAQueue(t *testing.T) {
 	}
 	small.GPUs.Held, big.GPUs.Held, big.User = 1, 4, "bob"
 	s := NewSnapshot(Snapshot{Nodes: []*Node{n, shut}, Jobs: []*Job{&small, &big, &waits}})
-	if h := s.HoldersIn("ai", "gpu"); len(h) != 2 || h[0] != &big || s.FreeIn("ai", "gpu") != 3 || s.FreeIn("ai", "none") != 0 {
-		t.Errorf("%v, %d free", h, s.FreeIn("ai", "gpu"))
+	free, out := s.RoomIn("ai", "gpu")
+	if h := s.HoldersIn("ai", "gpu"); len(h) != 2 || h[0] != &big || free != 3 || out != 8 {
+		t.Errorf("%v, %d free, %d out of service", h, free, out)
+	}
+	if free, out := s.RoomIn("ai", "none"); free != 0 || out != 0 {
+		t.Errorf("an unknown queue has %d, %d", free, out)
 	}
 	if s.HeldBy("ai", "normal", "bob") != 4 || s.HeldBy("ai", "normal", "") != 5 || s.JobByID("ai", "3") != &waits || s.JobByID("b", "3") != nil {
 		t.Error("counts by user, and jobs by id")

@@ -140,7 +140,9 @@ var nodeReasons = []nodeReason{
 	reason(`^(resumetimeout reached|resume timeout|reboot timed out|boot failure)`, NodeReason{
 		Plain: "it did not come up in time", Owner: "slurmctld", Advice: "look at its console; ResumeTimeout may be too short",
 	}),
-	reason(`^(scheduled power|power down|suspended)`, NodeReason{Plain: "it is powered down to save energy", Owner: "slurmctld", UndoneBy: "slurmctld, when work needs it"}),
+	reason(`^(scheduled power|power down|suspended)`, NodeReason{
+		Plain: "it is powered down to save energy", Owner: "slurmctld", UndoneBy: "slurmctld, when work needs it", Advice: "nothing: it comes up by itself",
+	}),
 	reason(`(authentication|munge|credential).*(error|fail)`, NodeReason{Plain: "it cannot authenticate", Owner: "slurmctld", Advice: "compare clocks and the munge key"}),
 }
 

@@ -36,6 +36,9 @@ func ExplainPending(j *fleet.Job, s *fleet.Snapshot) Explanation {
 	if explain, ok := explainers[j.Reason.Code]; ok {
 		return explain(j, s)
 	}
+	if strings.HasPrefix(j.Reason.Code, "Nodes_required_for_job_are_DOWN") { // a sentence of Slurm's, and no code
+		return explainNodesOut(j, s)
+	}
 	if e, ok := explainLimit(j, s); ok {
 		return e
 	}
@@ -107,7 +110,12 @@ func room(j *fleet.Job, s *fleet.Snapshot) string {
 	}
 	var parts []string
 	for q := range strings.SplitSeq(j.Queue, ",") {
-		parts = append(parts, fmt.Sprintf("%d free in %s", s.FreeIn(j.Key.Cluster, q), q))
+		free, out := s.RoomIn(j.Key.Cluster, q)
+		part := fmt.Sprintf("%d free in %s", free, q)
+		if out > 0 {
+			part += fmt.Sprintf(" (%d out of service)", out)
+		}
+		parts = append(parts, part)
 	}
 	return ": " + strings.Join(parts, ", ")
 }

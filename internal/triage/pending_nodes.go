@@ -43,6 +43,20 @@ func explainUnavailable(j *fleet.Job, s *fleet.Snapshot) Explanation {
 	return stuck(plain, "repair or undrain these nodes, or let the job do without them")
 }
 
+// explainNodesOut covers "Nodes required for job are DOWN, DRAINED or reserved for
+// jobs in higher priority partitions".
+func explainNodesOut(j *fleet.Job, s *fleet.Snapshot) Explanation {
+	e := waits(wanted(j)+room(j, s)+"; nodes that it needs are down, drained or kept for jobs of a higher partition",
+		"bring nodes back, or wait for the jobs of the higher partition")
+	e.Holders, e.Severity = holders(j, s), fleet.Warning
+	for q := range strings.SplitSeq(j.Queue, ",") {
+		if _, out := s.RoomIn(j.Key.Cluster, q); out > 0 {
+			e.NeedsOperator = true
+		}
+	}
+	return e
+}
+
 // stateOf is a scheduler's words for a node, with the reason.
 func stateOf(v *fleet.View) string {
 	text := v.Base

@@ -92,7 +92,7 @@ func TestExplainPendingWords(t *testing.T) {
 		next     string
 		operator bool
 	}{
-		"resources": {pending("Resources", ""), "waits for 64 GPUs: 16 free in gpu", "it starts when", false},
+		"resources": {pending("Resources", ""), "waits for 64 GPUs: 16 free in gpu (8 out of service)", "it starts when", false},
 		"estimate": {with(pending("Resources", ""), func(j *fleet.Job) { j.EstStart, j.SchedNodes = now, "n[1-2]" }),
 			"waits for 64 GPUs", "expects to start it at 2026-11-30 14:00Z on n[1-2]", false},
 		"no gpus":  {with(pending("Priority", ""), func(j *fleet.Job) { j.GPUs.Wanted, j.NodeCount = 0, 3 }), "waits for 3 nodes; jobs with a higher priority", "priority", false},
@@ -109,14 +109,15 @@ func TestExplainPendingWords(t *testing.T) {
 		"bare":     {with(pending("ReqNodeNotAvail", ""), func(j *fleet.Job) { j.ReqNodes = "n9" }), "in use, reserved or out of service", "n9", false},
 		"depends": {with(pending("Dependency", ""), func(j *fleet.Job) { j.Dependency = "afterok:1(unfulfilled):9,after:7+10,singleton" }),
 			"waits for other jobs: afterok 1 (RUNNING), afterok 9, after 7 (FAILED)", "", false},
-		"never":   {with(pending("DependencyNeverSatisfied", ""), func(j *fleet.Job) { j.Dependency = "afterok:7(failed)" }), "can never start", "dependency=", true},
-		"begin":   {with(pending("BeginTime", ""), func(j *fleet.Job) { j.Restarts, j.Eligible = 1, now }), "2026-11-30 14:00:00Z: Slurm waits two minutes after a requeue", "--now", false},
-		"array":   {with(pending("JobArrayTaskLimit", ""), func(j *fleet.Job) { j.Array = &fleet.ArrayRef{JobID: 8, Limit: 2} }), "at most 2 tasks", "jobid=8", false},
-		"time":    {pending("PartitionTimeLimit", ""), "above that of partition gpu (24h0m0s)", "timelimit", true},
-		"max":     {with(pending("JobHoldMaxRequeue", ""), func(j *fleet.Job) { j.Restarts = 5 }), "requeued too often (5 restarts", "release 5120", true},
-		"user":    {pending("JobHeldUser", ""), "held by its user", "release 5120", true},
-		"new":     {pending("MoonPhase", "waning"), "Slurm says MoonPhase, waning", "squeue(1)", false},
-		"nothing": {pending("", ""), "not looked at it yet", "", false},
+		"never":    {with(pending("DependencyNeverSatisfied", ""), func(j *fleet.Job) { j.Dependency = "afterok:7(failed)" }), "can never start", "dependency=", true},
+		"begin":    {with(pending("BeginTime", ""), func(j *fleet.Job) { j.Restarts, j.Eligible = 1, now }), "2026-11-30 14:00:00Z: Slurm waits two minutes after a requeue", "--now", false},
+		"array":    {with(pending("JobArrayTaskLimit", ""), func(j *fleet.Job) { j.Array = &fleet.ArrayRef{JobID: 8, Limit: 2} }), "at most 2 tasks", "jobid=8", false},
+		"time":     {pending("PartitionTimeLimit", ""), "above that of partition gpu (24h0m0s)", "timelimit", true},
+		"max":      {with(pending("JobHoldMaxRequeue", ""), func(j *fleet.Job) { j.Restarts = 5 }), "requeued too often (5 restarts", "release 5120", true},
+		"user":     {pending("JobHeldUser", ""), "held by its user", "release 5120", true},
+		"sentence": {pending("Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions", ""), "nodes that it needs are down", "bring nodes back", true},
+		"new":      {pending("MoonPhase", "waning"), "Slurm says MoonPhase, waning", "squeue(1)", false},
+		"nothing":  {pending("", ""), "not looked at it yet", "", false},
 	} {
 		e := ExplainPending(c.job, s)
 		if !strings.Contains(e.Plain, c.plain) || !strings.Contains(e.Next, c.next) || e.NeedsOperator != c.operator {

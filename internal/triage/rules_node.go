@@ -32,13 +32,13 @@ func viewTrouble(n *fleet.Node, v *fleet.View, s *fleet.Snapshot) (fleet.Finding
 	if rule == "" {
 		return fleet.Finding{}, false
 	}
+	if rule == RuleNodeNoResponse && !why.Known { // the reason is an older one
+		why = ExplainNodeReason(fleet.Reason{Text: "Not responding"})
+	}
 	f := finding(rule, fleet.Warning, fleet.KindNode, v.Cluster, n.Name)
 	f.Title = n.Name + " " + says
 	f.Evidence = evidence(v, s)
 	f.Advice = why.Advice
-	if f.Advice == "" {
-		f.Advice = "look at the node"
-	}
 	if why.UndoneBy != "" {
 		f.Evidence = append(f.Evidence, "undone by: "+why.UndoneBy)
 	}
@@ -60,29 +60,21 @@ func judgeView(v *fleet.View, why NodeReason) (rule, says string) {
 	case restarting && !v.Has(fleet.FlagFail) && v.Base != fleet.BaseInval:
 		return "", "" // silence is what is to be expected
 	case v.Base == fleet.BaseInval, v.Has(fleet.FlagInvalidReg), strings.HasPrefix(reason, "gres/gpu count reported lower"):
-		return RuleNodeInvalid, "registered with less than is configured: " + orWords(v.Reason.Text, why.Plain)
+		return RuleNodeInvalid, "registered with less than is configured: " + why.Plain
 	case v.Has(fleet.FlagDrain) && strings.Contains(reason, "kill task failed"):
 		return RuleKillTaskFailed, "is drained: a process could not be killed"
 	case v.Has(fleet.FlagNotResponding):
 		return RuleNodeNoResponse, "does not answer slurmctld"
 	case v.Base == fleet.BaseDown, v.Base == fleet.BaseError:
-		return RuleNodeDown, "is down: " + orWords(v.Reason.Text, why.Plain)
+		return RuleNodeDown, "is down: " + why.Plain
 	case v.Has(fleet.FlagFail):
-		return RuleNodeFailing, "is marked as failing: " + orWords(v.Reason.Text, why.Plain)
+		return RuleNodeFailing, "is marked as failing: " + why.Plain
 	case v.Draining():
 		return RuleNodeDraining, "is draining, work is still on it: " + byWhom(v, why)
 	case v.Drained():
 		return RuleNodeDrained, "is drained: " + byWhom(v, why)
 	}
 	return "", ""
-}
-
-// orWords quotes the reason where it is in the dictionary in plain words.
-func orWords(text, plain string) string {
-	if plain != "" {
-		return plain
-	}
-	return text
 }
 
 func byWhom(v *fleet.View, why NodeReason) string {

@@ -3,8 +3,10 @@
 // (partitions, reservations, limits, the scheduler's statistics, finished jobs).
 //
 // It is gentle. Every ten seconds it asks for the nodes and for the jobs, and at
-// most three times a minute slurmctld for anything else. When slurmctld answers
-// slowly it asks less often; when slurmctld says it is overloaded it waits.
+// most three times a minute slurmctld for anything else: 15 questions a minute. When
+// slurmctld answers slowly it asks less often; when slurmctld says it is overloaded it
+// waits. (Over the commands, scontrol and squeue each add a REQUEST_PARTITION_INFO of
+// their own to a question, so that sdiag counts about 25.)
 //
 // It imports sources, fleet and internal/slurm.
 package slurm
