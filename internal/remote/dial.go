@@ -42,17 +42,33 @@ func (c *Conn) dial(ctx context.Context) (*ssh.Client, target, error) {
 
 // transport opens the byte stream: straight, or through the last jump host.
 func (c *Conn) transport(ctx context.Context, t target) (net.Conn, error) {
+	if len(t.jumps) > 0 {
+		return c.jump(ctx, t)
+	}
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	if len(t.jumps) > 0 {
-		if err := checkJumps(t); err != nil {
-			return nil, err
-		}
-		return c.pool.Conn(c.host.through(t.jumps)).DialTCP(ctx, t.addr())
-	}
 	raw, err := c.pool.opts.Dial(ctx, "tcp", t.addr())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s: %w", c.host.Alias, ErrUnreachable, whyNoDial(t, err), err)
+	}
+	return raw, nil
+}
+
+// jump opens the byte stream through the last jump host. Connecting to that one has
+// its own clock, for it may wait for a person's answer.
+func (c *Conn) jump(ctx context.Context, t target) (net.Conn, error) {
+	if err := checkJumps(t); err != nil {
+		return nil, err
+	}
+	via := c.pool.Conn(c.host.through(t.jumps))
+	if err := via.Connect(ctx); err != nil {
+		return nil, fmt.Errorf("%s: jump host %w", c.host.Alias, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	raw, err := via.DialTCP(ctx, t.addr())
+	if err != nil {
+		return nil, fmt.Errorf("%s: jump host %w", c.host.Alias, err)
 	}
 	return raw, nil
 }
@@ -67,7 +83,7 @@ func checkJumps(t target) error {
 		}
 		var err error
 		if t, err = t.from.through(t.jumps).resolve(); err != nil {
-			return fmt.Errorf("%s: jump host: %w", alias, err)
+			return fmt.Errorf("%s: jump host %w", alias, err)
 		}
 	}
 	return fmt.Errorf("%s: %w: more than %d jump hosts: ProxyJump leads back to itself", alias, ErrConfig, maxJumps)

@@ -82,7 +82,7 @@ func TestJumpHostCannotReachTheTarget(t *testing.T) {
 	servers, h := chain(t)
 	servers["inner"].listener.Close()
 	err := newPool(t, Options{}).Conn(h).Connect(t.Context())
-	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "middle") {
+	if !errors.Is(err, ErrUnreachable) || !strings.HasPrefix(err.Error(), "inner: jump host middle: ") {
 		t.Errorf("got %v", err)
 	}
 }

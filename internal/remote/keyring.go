@@ -96,7 +96,7 @@ func find(ids []identity, key ssh.PublicKey) *identity {
 // its connection.
 func (k *keyring) openAgent(ctx context.Context, socket string) []identity {
 	if socket == "" {
-		k.skip("no agent (SSH_AUTH_SOCK is not set)")
+		k.skip("no agent (SSH_AUTH_SOCK is not set, or IdentityAgent is none)")
 		return nil
 	}
 	var d net.Dialer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -87,10 +88,9 @@ func (p *Process) Stderr() []byte {
 	}
 }
 
-// Close kills the command and waits for it, or for the end of the connection.
+// Close kills the command and does not wait for its end.
 func (p *Process) Close() error {
 	p.cancel()
-	<-p.done
 	return nil
 }
 
@@ -106,6 +106,7 @@ func (c *Conn) start(ctx context.Context, argv []string, setup func(*ssh.Session
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.host.Alias, err)
 	}
+	name := commandName(argv)
 	for try := 0; ; try++ {
 		l, err := c.connect(ctx)
 		if err != nil {
@@ -114,14 +115,30 @@ func (c *Conn) start(ctx context.Context, argv []string, setup func(*ssh.Session
 		s, err := c.session(ctx, l)
 		switch {
 		case err == nil:
-			return c.exec(ctx, l, s, argv[0], line, setup)
+			return c.exec(ctx, l, s, name, line, setup)
 		case ctx.Err() != nil:
-			return nil, c.tooLate(ctx, argv[0])
+			return nil, c.tooLate(ctx, name)
 		case l.dead() && try == 0:
 			continue
 		}
-		return nil, fmt.Errorf("%s: %w: open a session for %s: %w", c.host.Alias, ErrUnreachable, argv[0], err)
+		return nil, fmt.Errorf("%s: %w: open a session for %s: %w", c.host.Alias, ErrUnreachable, name, err)
 	}
+}
+
+// commandName is what people call the command: without env(1) and what it sets.
+func commandName(argv []string) string {
+	if argv[0] != "env" {
+		return argv[0]
+	}
+	for i := 1; i < len(argv); i++ {
+		switch {
+		case argv[i] == "-u":
+			i++
+		case !strings.Contains(argv[i], "="):
+			return argv[i]
+		}
+	}
+	return argv[0]
 }
 
 // session waits for a free slot and opens a session. A server that allows fewer
@@ -208,7 +225,7 @@ func (c *Conn) exec(ctx context.Context, l *link, s *ssh.Session, name, line str
 }
 
 // kill ends the command before the channel: sshd leaves one running whose channel
-// is merely closed, until it writes.
+// is merely closed, until it writes. (For root, sshd passes no signals on.)
 func kill(s *ssh.Session) {
 	_ = s.Signal(ssh.SIGKILL)
 	s.Close()

@@ -59,3 +59,15 @@ func TestQuoteNeverAssigns(t *testing.T) {
 		t.Errorf("got %s", line)
 	}
 }
+
+func TestCommandName(t *testing.T) {
+	for want, argv := range map[string][]string{
+		"squeue": {"env", "-u", "SQUEUE_FORMAT", "LC_ALL=C", "squeue", "-o", "a=b"},
+		"sinfo":  {"sinfo", "env"},
+		"env":    {"env", "-u"},
+	} {
+		if got := commandName(argv); got != want {
+			t.Errorf("%q is called %s", argv, got)
+		}
+	}
+}

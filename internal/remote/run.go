@@ -40,7 +40,7 @@ func (c *Conn) Run(ctx context.Context, argv []string) (Result, error) {
 	exit, err := p.Wait()
 	switch {
 	case errors.Is(context.Cause(ctx), ErrTooLarge):
-		return Result{}, fmt.Errorf("%s: %s: %w: more than %d bytes", c.host.Alias, argv[0], ErrTooLarge, out.max)
+		return Result{}, fmt.Errorf("%s: %s: %w: more than %d bytes", c.host.Alias, commandName(argv), ErrTooLarge, out.max)
 	case err != nil:
 		return Result{}, err
 	}
