@@ -117,9 +117,7 @@ func (v *problems) rest(at string, r *REST) {
 	case r.URL != "" && r.Socket != "":
 		v.add(at, "has both url and socket; set one")
 	case r.URL != "":
-		if u, err := url.Parse(r.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			v.add(at+".url", "is %q; it must look like https://host:6820", r.URL)
-		}
+		v.url(at+".url", r.URL)
 	}
 	tokens := 0
 	for _, set := range []bool{r.TokenFile != "", r.TokenEnv != "", len(r.TokenCommand) > 0} {
@@ -138,5 +136,17 @@ func (v *problems) rest(at string, r *REST) {
 	}
 	if r.Timeout < 0 {
 		v.add(at+".timeout", "is negative")
+	}
+}
+
+// url checks an address. It does not repeat one that may hold a secret, and lets
+// none in: the config is printed as it holds.
+func (v *problems) url(path, address string) {
+	u, err := url.Parse(address)
+	switch {
+	case strings.Contains(address, "@"):
+		v.add(path, "has a user name in it; set user, and tokenFile, tokenEnv or tokenCommand")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		v.add(path, "is %q; it must look like https://host:6820", address)
 	}
 }
