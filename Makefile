@@ -83,5 +83,5 @@ slurm-down: ## End that cluster and everything it runs
 	@$(TESTBED) down
 
 .PHONY: clean
-clean: ## Remove what was built
-	rm -rf bin coverage.out
+clean: ## Remove what was built, the chroots of e2e-matrix too
+	rm -rf bin coverage.out /var/tmp/gpuctl-matrix

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary is gpuctl, built once, where every test user may run it.
+// binary is gpuctl, built once, where every test user may run it; GPUCTL_BINARY names
+// one where there is no Go.
 var binary struct {
 	once sync.Once
 	dir  string
@@ -37,6 +38,9 @@ var binary struct {
 
 func gpuctlBinary(t testing.TB) string {
 	t.Helper()
+	if path := os.Getenv("GPUCTL_BINARY"); path != "" {
+		return path
+	}
 	binary.once.Do(func() {
 		if binary.dir, binary.err = os.MkdirTemp("", "gpuctl-e2e-"); binary.err != nil {
 			return
