@@ -98,6 +98,7 @@ var slurmPath = regexp.MustCompile(`^/slurm/v0\.0\.([0-9]{1,4})/`)
 func offeredVersions(r io.Reader) ([]int, error) {
 	var offered []int
 	dec := json.NewDecoder(r)
+	dec.UseNumber()
 	err := eachField(dec, func(key string) error {
 		if key != "paths" {
 			return skipValue(dec)

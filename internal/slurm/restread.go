@@ -101,11 +101,18 @@ func (t *rest) Job(ctx context.Context, id string) ([]JobDetail, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
-	jobs := slices.DeleteFunc(all, func(d JobDetail) bool { return !want.names(&d.Job) })
+	jobs := slices.DeleteFunc(all, func(d JobDetail) bool { return !want.owns(&d.Job) || !want.names(&d.Job) })
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
 	}
 	return jobs, nil
+}
+
+// owns reports whether the record is the job, or one of the array or het job, that
+// the id is of. What is done to a job is done to these records, so an answer with
+// more than was asked for must not count.
+func (id JobID) owns(j *fleet.Job) bool {
+	return j.RawID == id.Job || j.Array != nil && j.Array.JobID == id.Job || j.Het != nil && j.Het.JobID == id.Job
 }
 
 // Accounting implements Transport. slurmdbd gives every job that was anything in

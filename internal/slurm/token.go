@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -164,7 +165,7 @@ func readClaims(tok string) claims {
 		return claims{}
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
+	if err != nil || !json.Valid(payload) {
 		return claims{}
 	}
 	r := newRecord(payload)
