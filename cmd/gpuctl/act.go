@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,8 +116,8 @@ func (a *app) request(snap *fleet.Snapshot, act action, args []string, o actFlag
 		req.Targets, err = actions.ResolveJobs(snap, o.cluster, args)
 	}
 	if err != nil {
-		if a.trouble(snap) != nil {
-			return req, fail(exitSource, err) // an unknown name says little while a source is down
+		if a.trouble(snap) != nil { // an unknown name says little while a source is down
+			return req, failf(exitSource, "%s cannot be looked up while a cluster does not answer; nothing was done", strings.Join(args, " "))
 		}
 		return req, fail(actions.ErrorExit(err), err)
 	}

@@ -165,9 +165,10 @@ func (s *Snapshot) SourceOf(cluster string) *SourceState {
 
 // FindJobs returns every record that a person means by id: the exact id, the key,
 // all tasks of a job array by its array id, all components of a het job by its
-// leader's id. cluster may be empty for all clusters. The order is the snapshot's.
+// leader's id; or, of an array's waiting rest, the tasks that id names (see
+// Job.Narrow). cluster may be empty for all clusters. The order is the snapshot's.
 func (s *Snapshot) FindJobs(cluster, id string) []*Job {
-	var exact, family []*Job
+	var exact, family, tasks []*Job
 	for _, j := range s.Jobs {
 		if cluster != "" && j.Key.Cluster != cluster {
 			continue
@@ -177,12 +178,19 @@ func (s *Snapshot) FindJobs(cluster, id string) []*Job {
 			exact = append(exact, j)
 		case j.inFamily(id):
 			family = append(family, j)
+		default:
+			if n, ok := j.Narrow(id); ok {
+				tasks = append(tasks, n)
+			}
 		}
 	}
-	if len(exact) > 0 {
+	switch {
+	case len(exact) > 0:
 		return exact
+	case len(family) > 0:
+		return family
 	}
-	return family
+	return tasks
 }
 
 // inFamily reports whether id is the array id or the het leader's id of the job.

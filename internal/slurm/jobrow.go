@@ -75,7 +75,8 @@ func textQueue(text string) []fleet.Job {
 	jobs := make([]fleet.Job, 0, strings.Count(text, recordSep))
 	for row := range strings.SplitSeq(text, recordSep) {
 		if row = strings.TrimLeft(row, "\r\n"); row != "" {
-			jobs = append(jobs, rowJob(row, queueColumns))
+			// A copy, or one unchanged row would keep the whole answer in memory.
+			jobs = append(jobs, rowJob(strings.Clone(row), queueColumns))
 		}
 	}
 	return jobs

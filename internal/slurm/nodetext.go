@@ -3,6 +3,7 @@ package slurm
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
@@ -14,7 +15,8 @@ func textNodes(text string) (views []fleet.View, rest string) {
 	records, rest := splitEntries(text, "NodeName")
 	views = make([]fleet.View, 0, len(records))
 	for _, raw := range records {
-		views = append(views, entryView(parseEntry(raw)))
+		// A copy, or one unchanged row would keep the whole answer in memory.
+		views = append(views, entryView(parseEntry(strings.Clone(raw))))
 	}
 	return views, rest
 }

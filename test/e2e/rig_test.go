@@ -77,7 +77,7 @@ func newRig(t testing.TB, user, transports string) *rig {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	r.dir = dir
-	r.write("config.yaml", "clusters:\n- name: lab\n  interval: 2s\n  guard: confirm\n  slurm: "+transports+"\nlimits: {nodes_per_window: 6, window: 1m}\n")
+	r.write("config.yaml", "clusters:\n- name: lab\n  interval: 2s\n  guard: confirm\n  slurm: "+transports+"\nlimits: {nodes_per_window: 6, window: 1m, percent: 100}\n")
 	cmd, err := r.cluster.Command(t.Context(), "root", "chown", "-R", user, dir)
 	if err != nil {
 		t.Fatal(err)

@@ -132,6 +132,10 @@ func TestC22_ArrayTasksAreNamedExactly(t *testing.T) {
 	if p := h.plan(actions.Cancel, actions.Options{}, "8_3"); p.Steps[0].Args["id"] != "8_3" || len(p.Steps) != 1 {
 		t.Errorf("one task: %+v", p.Steps)
 	}
+	one := actions.Target{Kind: fleet.KindJob, Cluster: "lab", Name: "8_5", Job: rest.Key}
+	if p, err := h.b.Plan(t.Context(), h.snap, actions.Request{Verb: actions.Cancel, Targets: []actions.Target{one}}); err != nil || p.Steps[0].Args["id"] != "8_5" {
+		t.Errorf("one waiting task: %+v %v", p, err)
+	}
 	p := h.plan(actions.Cancel, actions.Options{}, "8_[4-7%2]")
 	if p.Steps[0].Args["id"] != "8_[4-7]" || !strings.Contains(p.Targets[0].Why, "4 waiting tasks") {
 		t.Errorf("the rest: %+v %+v", p.Steps, p.Targets)

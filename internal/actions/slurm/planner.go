@@ -106,6 +106,9 @@ func (p *planner) finish() {
 // findJob returns the one job record a target names, or records why there is none.
 func (p *planner) findJob(t actions.Target) *fleet.Job {
 	if j := p.snap.Job(t.Job); j != nil {
+		if n, ok := j.Narrow(t.Name); ok {
+			return n
+		}
 		return j
 	}
 	switch found := p.snap.FindJobs(p.cluster, t.Name); len(found) {

@@ -69,10 +69,20 @@ func (c *connection) ownViews(views []fleet.View) []fleet.View {
 	return views
 }
 
+// ownJobs stamps the cluster's name on the jobs. Slurm gives a requeued job a new
+// submit time; it keeps the key that it had in the poll before, so that cursors,
+// marks and plans do not lose it.
 func (c *connection) ownJobs(jobs []fleet.Job) []fleet.Job {
+	submits := make(map[string]int64, len(jobs))
 	for i := range jobs {
-		jobs[i].Key.Cluster = c.opts.Cluster
+		k := &jobs[i].Key
+		k.Cluster = c.opts.Cluster
+		if before, ok := c.submits[k.ID]; ok {
+			k.Submit = before
+		}
+		submits[k.ID] = k.Submit
 	}
+	c.submits = submits
 	return jobs
 }
 

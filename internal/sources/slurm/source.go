@@ -58,6 +58,7 @@ type Source struct {
 	lastPoll  time.Time
 	emptyRead bool // the last poll found no nodes
 	history   history
+	submits   map[string]int64 // by job id: the submit time of its key
 	facts     fleet.Cluster
 	slow      *slow
 }
