@@ -116,6 +116,9 @@ func (m *Model) started(msg startedMsg) tea.Cmd {
 	}
 	m.boards.Start(msg.plan, m.opt.Clock())
 	m.running[msg.plan.ID] = true
+	if msg.plan.Inverse != nil { // a drain may wait for hours: it can be taken back at once
+		m.undo = msg.plan.Inverse
+	}
 	return next(msg)
 }
 
@@ -137,7 +140,8 @@ func (m *Model) happened(msg eventMsg) tea.Cmd {
 	msg.event.Plan = msg.run.plan.ID
 	m.boards.Feed(msg.event, now)
 	if done := msg.event.Done; done != nil {
-		return tea.Batch(next(msg.run), m.finished(msg.run.plan, done))
+		delete(m.running, msg.run.plan.ID)
+		return tea.Batch(next(msg.run), m.askAgain())
 	}
 	return next(msg.run)
 }
@@ -154,15 +158,6 @@ func (m *Model) ended(p *actions.Plan) {
 
 // noResult is said of a run whose events ended too early.
 const noResult = "the run ended without a result; look before doing it again"
-
-// finished remembers how to take the run back, and asks for fresh data.
-func (m *Model) finished(p *actions.Plan, r *actions.Result) tea.Cmd {
-	delete(m.running, p.ID)
-	if p.Inverse != nil && r.Result != actions.Refused && r.Result != actions.Failed {
-		m.undo = p.Inverse
-	}
-	return m.askAgain()
-}
 
 // askAgain asks every source for fresh data.
 func (m *Model) askAgain() tea.Cmd {
@@ -193,12 +188,12 @@ func (m *Model) boardOff(id keys.ID) string {
 	switch {
 	case b == nil:
 		return "no board selected"
+	case id == keys.BoardUndo:
+		return unless(b.Plan.Inverse != nil, "it cannot be taken back")
 	case b.Result == nil:
 		return "it still runs"
-	case id == keys.BoardRetry && b.Good():
-		return "it succeeded"
-	case id == keys.BoardUndo && b.Plan.Inverse == nil:
-		return "it cannot be taken back"
+	case id == keys.BoardRetry:
+		return unless(!b.Good(), "it succeeded")
 	}
 	return ""
 }
@@ -234,12 +229,12 @@ func (m *Model) boardView(width, height int) string {
 		return m.boards.View(width, height)
 	}
 	text := fmt.Sprintf(" %s, %d running ", words.Plural(m.boards.Len(), "action"), m.boards.Running())
-	style, hint := theme.Title, "Tab comes here "
-	if m.focus == onBoards {
-		style, hint = theme.Selection, ""
-	}
 	dash := m.th.Paint(theme.Border, m.th.Glyphs.Horizontal)
-	return m.rule(dash+m.th.Paint(style, text)+m.th.Paint(theme.Dim, hint), width) + "\n" + m.boards.View(width, height-1)
+	head := dash + m.th.Paint(theme.Title, text) + dash + m.th.Paint(theme.Dim, " Tab goes there ")
+	if m.focus == onBoards {
+		head = dash + m.th.Paint(theme.Selection, text)
+	}
+	return m.rule(head, width) + "\n" + m.boards.View(width, height-1)
 }
 
 // quit ends the console; while an action runs it asks.

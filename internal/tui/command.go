@@ -212,7 +212,7 @@ func (m *Model) describeCommand(words []string) tea.Cmd {
 func (m *Model) visit(i int, it page.Item) tea.Cmd {
 	m.show(i)
 	if !m.page().Select(it) {
-		_ = m.filterNow("") // an empty filter is always understood
+		_ = m.useFilter("") // an empty filter is always understood
 		m.page().Select(it)
 	}
 	return m.openDetail(1)

@@ -110,7 +110,7 @@ func BenchmarkFilter(b *testing.B) {
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 	m.show(2)
 	for b.Loop() {
-		_ = m.filterNow("user==alice && gpus>4")
+		m.filterNow("user==alice && gpus>4")
 		m.View()
 	}
 }

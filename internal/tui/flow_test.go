@@ -194,19 +194,26 @@ func TestStartOfLife(t *testing.T) {
 	})
 }
 
-func TestBadFilterIsTakenLiterally(t *testing.T) {
+func TestBadFilterNeverBlanksTheList(t *testing.T) {
 	onScreen(t, 80, 24, fixture.Fleet(), nil, func(s *tuitest.Screen, c *console) {
 		s.Press("2", "/")
-		typed(s, "statt:drain")
+		typed(s, "state:")
+		s.Require("not a filter yet", "gpu-node001")
+		typed(s, "drained")
+		s.Require("1 of 72", "gpu-node057")
 		s.Press("enter")
-		s.Require("taken as plain text", "none of 72 rows passes")
+		s.Require("filter state:drained")
 		s.Press("esc")
 		s.Require("gpu-node001")
 		s.Press("/")
-		typed(s, "state:drained")
+		typed(s, "statt:drain")
 		s.Press("enter")
-		s.Require("gpu-node057", "filter state:drained")
-		s.Forbid("gpu-node017")
+		s.Require("all rows are shown", "gpu-node001")
+		s.Press("/")
+		typed(s, "PSU [OPS-12]")
+		s.Press("enter")
+		s.Require("gpu-node057")
+		s.Forbid("gpu-node001")
 	})
 }
 

@@ -91,7 +91,7 @@ func (m *Model) back(int) tea.Cmd {
 	case m.page().HasMarks():
 		m.page().UnmarkAll()
 	case m.filters[m.at] != "":
-		_ = m.filterNow("") // an empty filter is always understood
+		_ = m.useFilter("") // an empty filter is always understood
 	}
 	return nil
 }

@@ -152,19 +152,35 @@ func (m *Model) pressFilter(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// filterNow narrows the list while one types.
-func (m *Model) filterNow(text string) error {
-	m.filters[m.at] = text
+// filterNow narrows the list while one types. A filter that is not finished shows
+// all rows.
+func (m *Model) filterNow(text string) {
+	if m.page().Understands(text) != nil {
+		text = ""
+	}
+	_ = m.useFilter(text) // it is understood
+}
+
+// useFilter filters the page and remembers what with.
+func (m *Model) useFilter(text string) error {
 	err := m.page().Filter(text)
+	m.filters[m.at] = text
+	if !m.page().Filtered() {
+		m.filters[m.at] = ""
+	}
 	m.page().SetEmpty(m.emptyText())
 	return err
 }
 
-// endFilter closes the field and says when the text was taken literally.
+// endFilter closes the field and says when the text was not understood.
 func (m *Model) endFilter(text string) {
 	m.field = nil
-	if err := m.filterNow(strings.TrimSpace(text)); err != nil {
+	err := m.useFilter(strings.TrimSpace(text))
+	switch {
+	case err != nil && m.page().Filtered():
 		m.say(theme.Warn, "taken as plain text: "+err.Error())
+	case err != nil:
+		m.say(theme.Warn, "all rows are shown: "+err.Error())
 	}
 }
 

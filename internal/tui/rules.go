@@ -168,6 +168,9 @@ func (m *Model) filterLine() string {
 	shown, all := m.page().Count()
 	found, _ := m.field.Candidates()
 	right := fmt.Sprintf(" %s of %s ", words.Count(shown), words.Count(all))
+	if m.page().Understands(m.field.Value()) != nil {
+		right = " not a filter yet " + right
+	}
 	if len(found) > 0 {
 		right = " Tab: " + strings.Join(found[:min(6, len(found))], " ") + " " + right
 	}

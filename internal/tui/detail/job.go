@@ -86,7 +86,7 @@ func (d *Doc) waiting(s *fleet.Snapshot, j *fleet.Job, m words.Moment) {
 	if w.Position > 0 {
 		d.say("position", fmt.Sprintf("%d of %d waiting in %s", w.Position, w.Of, words.Or(j.Queue)))
 	}
-	d.say("est. start", page.EstStart(j, m.Now))
+	d.say("est. start", page.StartIn(j, m.Now))
 	d.say("planned on", j.SchedNodes)
 	d.say("failed on", failedOn(j))
 	d.holders(s, j, m.Now)

@@ -68,12 +68,13 @@ func jobName(j *fleet.Job) string { return words.Or(j.Name) }
 func jobUser(j *fleet.Job) string { return words.Or(j.User) }
 func prio(j *fleet.Job) string    { return strconv.FormatInt(j.Priority, 10) }
 
-// heldOrWanted is the number of GPUs the job is about now.
+// heldOrWanted is the number of GPUs the job is about: those it holds, or wants, or
+// wanted when it ran.
 func heldOrWanted(j *fleet.Job) int {
-	if j.Waiting() {
-		return Wants(j)
+	if j.Active() {
+		return j.GPUs.Held
 	}
-	return j.GPUs.Held
+	return Wants(j)
 }
 
 func gpus(j *fleet.Job) string { return words.Count(heldOrWanted(j)) }

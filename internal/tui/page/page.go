@@ -27,8 +27,13 @@ type Page interface {
 	// its moment, which the console sets.
 	Load(s *fleet.Snapshot)
 	// Filter narrows the rows down. A text that is no filter is taken literally, and
-	// the error says why.
+	// the error says why; when no row shows it either, all rows stay, for a slip of
+	// the keyboard must not look like an empty fleet.
 	Filter(text string) error
+	// Understands says what is wrong with a filter; nil: nothing.
+	Understands(text string) error
+	// Filtered tells whether a filter is at work.
+	Filtered() bool
 	// Fields lists what a filter of this page may name.
 	Fields() []fleet.Field
 	// Count is the number of rows shown and of rows there are.
@@ -91,17 +96,33 @@ func (l *list[T]) Load(s *fleet.Snapshot) {
 }
 
 func (l *list[T]) Filter(text string) error {
-	q, err := fleet.ParseQuery(text)
-	if err == nil {
-		err = q.Check(l.fields)
-	}
+	q, err := l.parse(text)
 	if err != nil {
 		q = fleet.LiteralQuery(text)
 	}
 	l.query = q
 	l.apply()
+	if err != nil && l.Len() == 0 {
+		l.query = fleet.Query{}
+		l.apply()
+	}
 	return err
 }
+
+func (l *list[T]) parse(text string) (fleet.Query, error) {
+	q, err := fleet.ParseQuery(text)
+	if err == nil {
+		err = q.Check(l.fields)
+	}
+	return q, err
+}
+
+func (l *list[T]) Understands(text string) error {
+	_, err := l.parse(text)
+	return err
+}
+
+func (l *list[T]) Filtered() bool { return !l.query.Empty() }
 
 // apply shows the rows that pass the filter.
 func (l *list[T]) apply() {

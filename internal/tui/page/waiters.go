@@ -50,7 +50,7 @@ func waiterColumns(l *list[Waiter], holders map[room]string) []table.Column[Wait
 		{ID: "user", Title: "USER", Min: 5, Max: 12, Priority: 2, Cell: cell(theme.Text, ofJob(jobUser)), Compare: by(jobText(jobUser))},
 		{ID: "gpus", Title: "WANTS", Align: table.Right, Priority: 1, Cell: cell(theme.Text, ofJob(gpus)), Compare: by(jobNumber(Wants))},
 		{ID: "why", Title: "WHY IT WAITS", Min: 34, Max: 70, Priority: 1, Cell: l.whyCell, Compare: func(a, b Waiter) int { return cmp.Compare(a.Why, b.Why) }},
-		{ID: "start", Title: "EST. START", Align: table.Right, Priority: 3, Cell: cell(theme.Text, func(w Waiter) string { return startIn(w.Job, l.moment.Now) }), Compare: by(func(a, b *fleet.Job) int { return earlier(a.EstStart, b.EstStart) })},
+		{ID: "start", Title: "EST. START", Align: table.Right, Priority: 3, Cell: cell(theme.Text, func(w Waiter) string { return StartIn(w.Job, l.moment.Now) }), Compare: by(func(a, b *fleet.Job) int { return earlier(a.EstStart, b.EstStart) })},
 		{ID: "place", Title: "PLACE", Align: table.Right, Priority: 4, Cell: cell(theme.Text, place), Compare: func(a, b Waiter) int { return cmp.Compare(a.Position, b.Position) }},
 		{ID: "next", Title: "WHAT HELPS", Min: 24, Max: 60, Priority: 3, Cell: cell(theme.Accent, func(w Waiter) string { return w.Next })},
 		{ID: "holders", Title: "ROOM HELD BY", Min: 16, Max: 28, Priority: 5, Cell: cell(theme.Text, func(w Waiter) string { return heldBy(l.snap, w.Job, holders) })},
@@ -71,7 +71,8 @@ func (l *list[T]) whyCell(w Waiter) table.Cell {
 	return table.Cell{Text: w.Why, Style: l.aged(w.Job.Key.Cluster, theme.Text)}
 }
 
-func startIn(j *fleet.Job, now time.Time) string {
+// StartIn is when the scheduler expects to start a job.
+func StartIn(j *fleet.Job, now time.Time) string {
 	switch {
 	case j.EstStart.IsZero():
 		return "unknown"
