@@ -71,13 +71,13 @@ func jobOf(r record) fleet.Job {
 }
 
 // jobIDOf takes a job's id apart: plain, array task, the waiting rest of an array,
-// or het component. A rest that was cancelled names no tasks any more, and squeue
+// or het component. A rest that has ended may name no tasks any more; squeue then
 // shows it by its plain id.
 func jobIDOf(r record, raw int64, base string) JobID {
 	id := JobID{Job: raw, Het: -1}
 	array, het := r.num("array_job_id").or(0), r.num("het_job_id").or(0)
 	switch {
-	case array > 0 && (base == fleet.JobPending || r.num("array_task_id").told):
+	case array > 0 && (base == fleet.JobPending || r.num("array_task_id").told || r.text("array_task_string") != ""):
 		id.Job = array
 		arrayTasksOf(r, &id, raw, base)
 	case het > 0:

@@ -274,6 +274,10 @@ func TestNoAccounting(t *testing.T) {
 	if _, err := tr.Accounting(t.Context(), time.Unix(1796067960, 0)); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("slurmdbd is down: %v", err)
 	}
+	delete(f.answers, "GET /slurmdb/v0.0.45/jobs") // slurmrestd -s v0.0.38: the other half is not there
+	if _, err := tr.Accounting(t.Context(), time.Unix(1796067960, 0)); !errors.Is(err, ErrNoAccounting) {
+		t.Errorf("slurmrestd without slurmdbd: %v", err)
+	}
 	tr.(*rest).learn(meta{Release: "26.05.5", Storage: "accounting_storage/none"})
 	if err := tr.(*rest).noAccounting(ErrUnreachable); !errors.Is(err, ErrNoAccounting) {
 		t.Errorf("no slurmdbd: %v", err)

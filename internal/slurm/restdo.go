@@ -51,6 +51,8 @@ func (t *rest) do(ctx context.Context, q request, read func(io.Reader) (answer, 
 		if again, terr := t.token(ctx); terr == nil && again != tok {
 			return t.once(ctx, q, read)
 		}
+	case errors.Is(err, errNoPath) && q.db:
+		return a, fmt.Errorf("%w: slurmrestd serves no part of slurmdbd: %v", ErrNoAccounting, err)
 	case errors.Is(err, errNoPath):
 		t.forget(q.api)
 		if again, verr := t.version(ctx); verr == nil && again != q.api {

@@ -130,7 +130,7 @@ func (t *rest) explain(ctx context.Context, q request, tok string, err error) er
 	case tok != "" && !errors.Is(err, ErrDecode):
 		err = t.explainToken(ctx, q, tok, err)
 	}
-	if errors.Is(err, errVague) {
+	if errors.Is(err, errVague) && !known(err) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	return err
@@ -140,20 +140,19 @@ func (t *rest) explain(ctx context.Context, q request, tok string, err error) er
 // token as many things: 500 "Unspecified error", "Unexpected message received",
 // "Unable to connect to database".
 func (t *rest) explainToken(ctx context.Context, q request, tok string, err error) error {
-	suspect := errors.Is(err, ErrAuth) || errors.Is(err, errVague) || errors.Is(err, ErrUnreachable) ||
-		errors.Is(err, ErrNoAccounting) || !known(err)
+	suspect := errors.Is(err, ErrAuth) || errors.Is(err, ErrUnreachable) || !known(err)
 	c := readClaims(tok)
 	user := t.user(tok)
 	switch {
 	case !suspect || errors.Is(err, errNoPath):
 		return err
 	case !c.expires.IsZero() && !time.Now().Before(c.expires):
-		return fmt.Errorf("%w: the token expired at %s: %w", ErrAuth, c.expires.Format(time.RFC3339), err)
+		return fmt.Errorf("%w: the token expired at %s: %v", ErrAuth, c.expires.Format(time.RFC3339), err)
 	case c.user != "" && c.user != user:
-		return fmt.Errorf("%w: the token is for user %s, but requests are made as %s: make the two agree: %w",
+		return fmt.Errorf("%w: the token is for user %s, but requests are made as %s: make the two agree: %v",
 			ErrAuth, c.user, user, err)
-	case errors.Is(err, errVague) && !q.db && t.tokenRefused(ctx, q):
-		return fmt.Errorf("%w: the token is not accepted: %w", ErrAuth, err)
+	case !known(err) && !q.db && versionNumber(q.api) < nestedAPI && t.tokenRefused(ctx, q):
+		return fmt.Errorf("%w: the token is not accepted: %v", ErrAuth, err)
 	}
 	return err
 }

@@ -70,18 +70,21 @@ func allDown(pings []ping) string {
 }
 
 // identity is whom we act as: the user of the token, or whoever runs the slurmrestd
-// behind a socket. Empty when nothing tells.
+// behind a socket. That is the socket's owner; of a socket elsewhere meta tells who
+// connected, which is the owner too unless it was root. Empty when nothing tells.
 func (t *rest) identity(ctx context.Context, m meta) (string, error) {
 	tok, err := t.token(ctx)
 	switch {
 	case err != nil:
 		return "", err
-	case tok != "":
+	case tok != "" || t.opts.User != "":
 		return t.user(tok), nil
-	case m.User != "" && m.User != "nobody":
+	case t.opts.Socket != "":
+		return socketOwner(t.opts.Socket), nil
+	case m.User != "root" && m.User != "nobody":
 		return m.User, nil
 	}
-	return socketOwner(t.opts.Socket), nil
+	return "", nil
 }
 
 // socketOwner is the user who owns a local socket; empty when there is none.
