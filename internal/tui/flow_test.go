@@ -200,7 +200,7 @@ func TestBadFilterNeverBlanksTheList(t *testing.T) {
 		typed(s, "state:")
 		s.Require("not a filter yet", "gpu-node001")
 		typed(s, "drained")
-		s.Require("1 of 72", "gpu-node057")
+		s.Require("2 of 72", "gpu-node057")
 		s.Press("enter")
 		s.Require("filter state:drained")
 		s.Press("esc")
