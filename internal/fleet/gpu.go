@@ -14,11 +14,25 @@ type GPU struct {
 	Index  int // device index as its source counts
 	Minor  int // /dev/nvidiaN; -1 when not told
 	Model  string
+	Serial string
+	PCI    string // bus id as NVML prints it: 00000000:05:00.0
+	VBIOS  string
 	Owners []Owner
-	Temp   Reading // degrees Celsius
-	Power  Reading // watts
-	Util   Reading // percent
-	Mem    Reading // bytes used
+	// Health is how far the device answers; zero when no agent watches it.
+	Health    GPUHealth
+	Temp      Reading // degrees Celsius
+	TempLimit Reading // the device's own slowdown threshold, degrees Celsius
+	Power     Reading // watts
+	PowerCap  Reading // watts
+	Util      Reading // percent; not applicable in MIG mode
+	MemUsed   Reading // bytes
+	MemTotal  Reading // bytes
+	SMClock   Reading // MHz
+	MIG       MIGState
+	Checks    []Check
+	Faults    []Fault
+	Processes []GPUProcess
+	At        time.Time // when an agent sampled it; zero: never
 }
 
 // ID is the UUID, else node and index.
@@ -29,8 +43,114 @@ func (g *GPU) ID() string {
 	return g.Node + ":" + strconv.Itoa(g.Index)
 }
 
-// Owner is who holds a GPU, and how we know. An Owner whose Job has no ID says that
-// the GPU is allocated and that nobody tells to whom.
+// GPUHealth is how far a device answers its driver.
+type GPUHealth struct {
+	State GPUState
+	Since time.Time // of this state
+	Why   string    // the driver's word: "GPU is lost", "nvmlDeviceGetTemperature has not returned"
+}
+
+// GPUState is whether a device answers.
+type GPUState string
+
+// The states of a device. Lost and Hanging devices keep the identity of the last
+// sample that had one.
+const (
+	GPUUnwatched GPUState = ""        // no agent
+	GPUAnswers   GPUState = "ok"      //
+	GPULost      GPUState = "lost"    // NVML: GPU_IS_LOST, or it fell off the bus
+	GPUHanging   GPUState = "hanging" // a call has not returned within its deadline
+	GPUMissing   GPUState = "missing" // expected, and not enumerated
+)
+
+// MIGMode is a MIG mode as NVML tells it.
+type MIGMode string
+
+// The MIG modes.
+const (
+	MIGUnknown     MIGMode = ""
+	MIGUnsupported MIGMode = "unsupported"
+	MIGDisabled    MIGMode = "disabled"
+	MIGEnabled     MIGMode = "enabled"
+)
+
+// MIGState is the partitioning of a device. When Current and Pending differ the
+// device needs a reset or a reboot.
+type MIGState struct {
+	Current, Pending MIGMode
+	Slices           int // memory slices of the board, that placements count in; 0: not told
+	Instances        []MIGInstance
+}
+
+// MIGInstance is one GPU instance with its compute instances. Ids mean nothing
+// without the board.
+type MIGInstance struct {
+	ID      int    // GPU instance id
+	Profile string // "3g.40gb", "1g.10gb+me"
+	Start   int    // placement, in memory slices
+	Size    int
+	Compute int // compute slices
+	Bytes   uint64
+	UUID    string // of its MIG device; empty without a compute instance
+	CIs     []ComputeInstance
+	Owners  []Owner
+}
+
+// ComputeInstance is one compute instance of a GPU instance.
+type ComputeInstance struct {
+	ID      int
+	Profile string // "1c.3g.40gb", or the GPU instance's own name when it takes all of it
+	Start   int
+	Slices  int
+	UUID    string
+}
+
+// Check is one health check of a device or node, by the agent.
+type Check struct {
+	Name   string      // "ecc", "row-remap", "nvlink", "fabric", "pcie", "throttle", ...
+	Result CheckResult //
+	Text   string      // one line: what was read, against what
+}
+
+// CheckResult is a check's outcome. What does not apply to a product is never bad.
+type CheckResult string
+
+// The outcomes of a check.
+const (
+	CheckOK            CheckResult = "ok"
+	CheckBad           CheckResult = "bad"
+	CheckWarn          CheckResult = "warn"
+	CheckNotApplicable CheckResult = "n/a"
+	CheckUnreadable    CheckResult = "unreadable"
+)
+
+// Fault is something that happened to a device. It stays until a check proves it
+// gone, or a person clears it.
+type Fault struct {
+	Kind    string // "xid", "sxid", "fallen-off-bus", "recovery-action", "row-remap", ...
+	Code    int    // the XID or SXID; 0 where there is none
+	Text    string // the log's own words
+	First   time.Time
+	Last    time.Time
+	Count   int
+	BootID  string
+	PID     int    // the process the driver named; 0: none
+	Process string // its name
+	Source  string // "kmsg", "nvml-event", "nvml"
+	Cleared time.Time
+	By      string // who or what cleared it
+}
+
+// GPUProcess is a process that holds the device.
+type GPUProcess struct {
+	PID      int
+	Name     string
+	Bytes    Reading // of device memory
+	Instance int     // GPU instance id; -1: the whole device
+	Owner    Owner   // zero Job: not told, which is not "nobody"
+}
+
+// Owner is who holds a GPU, and how we know.
 type Owner struct {
 	Job    JobKey
 	Name   string // the job's name
@@ -38,6 +158,7 @@ type Owner struct {
 	Source string // the source that says so
 	// Proven is true when the join went through the UUID. By index alone it is false.
 	Proven bool
+	At     time.Time // when this was seen; zero: with the source's last answer
 }
 
 // Quality says whether a Reading has a value. Absent is never 0.
@@ -58,4 +179,27 @@ type Reading struct {
 	Quality Quality
 	At      time.Time
 	Why     string // the error, when Unreadable
+}
+
+// Read makes a known Reading.
+func Read(v float64) Reading { return Reading{Value: v, Quality: Known} }
+
+// Absent makes a Reading without a value.
+func Absent(q Quality, why string) Reading { return Reading{Quality: q, Why: why} }
+
+// AgentInfo is what a node agent says of itself and of its host.
+type AgentInfo struct {
+	Version  string // of gpuctl
+	Host     string
+	Machine  string // machine id (machine-id(5)); empty when not readable
+	BootID   string
+	Driver   string // "570.86.15"; empty without one
+	CUDA     string
+	NVML     string
+	Expected int     // GPUs that should be there (PCI scan); -1: not told
+	Present  int     // that NVML enumerates
+	Checks   []Check // of the node: fabric manager, persistence, driver
+	Problems []string
+	At       time.Time
+	Via      string // how it was reached; "nvidia-smi" is the poorer view
 }

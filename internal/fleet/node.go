@@ -10,6 +10,8 @@ type Node struct {
 	Name  string // short host name, or the name the config gives it
 	Views []View // one for each cluster that knows the host, sorted by cluster
 	GPUs  []GPU  // by index
+	// Agent is what the node's agent says; nil without one.
+	Agent *AgentInfo
 	// Disagree says, in words, how two schedulers contradict each other; empty
 	// when they do not.
 	Disagree string

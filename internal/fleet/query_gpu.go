@@ -24,7 +24,7 @@ var gpuColumns = []column[*GPURow]{
 	{field(KindNumber, "degrees Celsius", "temp"), func(r *GPURow) Value { return readingValue(KindNumber, r.Temp) }},
 	{field(KindNumber, "watts", "power"), func(r *GPURow) Value { return readingValue(KindNumber, r.Power) }},
 	{field(KindNumber, "utilisation in percent", "util"), func(r *GPURow) Value { return readingValue(KindNumber, r.Util) }},
-	{field(KindSize, "memory used", "mem", "memory"), func(r *GPURow) Value { return readingValue(KindSize, r.Mem) }},
+	{field(KindSize, "memory used", "mem", "memory"), func(r *GPURow) Value { return readingValue(KindSize, r.MemUsed) }},
 }
 
 func readingValue(kind ValueKind, m Reading) Value {

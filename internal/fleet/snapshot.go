@@ -44,18 +44,31 @@ func (s *SourceState) Usable() bool { return s.Status == SourceLive }
 // Update is what a source says at one moment. Telemetry may be dropped: only the
 // latest of a source counts, so a Full update must hold everything.
 type Update struct {
-	Source   string
-	At       time.Time // when the source was asked, our clock
-	Full     bool      // what is not in it is gone (of this source's cluster)
-	Cluster  *Cluster  // nil: unchanged
-	Views    []View
-	Jobs     []Job
+	Source  string
+	At      time.Time // when the source was asked, our clock
+	Full    bool      // what is not in it is gone (of this source's cluster)
+	Cluster *Cluster  // nil: unchanged
+	Views   []View
+	Jobs    []Job
+	// Hosts are what node agents say, of whole nodes: a host in it replaces what was
+	// known of it. A Full update of an agent source lists every host it reaches.
+	Hosts    []HostReport
 	NoJobs   bool // Full does not speak of jobs
 	NoViews  bool // Full does not speak of views
 	Interval time.Duration
 	Cost     time.Duration
 	NotUnder int
 	Version  string
+}
+
+// HostReport is one node agent's word on its host.
+type HostReport struct {
+	Host  string // the node's name in the fleet
+	Agent AgentInfo
+	GPUs  []GPU
+	// Gone says why the agent is not reached any more; empty while it is. What it
+	// said before stays, with its age.
+	Gone string
 }
 
 // Snapshot is everything known at one moment. It is immutable.
