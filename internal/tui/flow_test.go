@@ -11,6 +11,7 @@ import (
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
 	"github.com/gpuctl/gpuctl/internal/tui/fixture"
+	"github.com/gpuctl/gpuctl/internal/tui/keys"
 	"github.com/gpuctl/gpuctl/internal/tui/tuitest"
 )
 
@@ -184,7 +185,9 @@ func TestStartOfLife(t *testing.T) {
 		p.Sources[0].Status, p.Sources[0].LastSuccess = fleet.SourceConnecting, time.Time{}
 		c.snaps <- fleet.NewSnapshot(p)
 		s.Settle()
-		s.Require("connecting to ai_cluster via ssh login1", "ai_cluster connecting")
+		s.Require("connecting to ai_cluster via ssh login1 for 0s", "ai_cluster connecting")
+		s.Advance(3 * time.Second)
+		s.Require("for 3s")
 		p = fixture.Parts()
 		p.Nodes, p.Jobs, p.Findings = nil, nil, nil
 		c.snaps <- fleet.NewSnapshot(p)
@@ -316,5 +319,55 @@ func TestWhatAKilledConsoleLeftIsShown(t *testing.T) {
 		s.Advance(calm)
 		s.Press("esc")
 		s.Forbid("nobody read it back")
+	})
+}
+
+func TestEveryKeyHasAMethod(t *testing.T) {
+	m := still(t, fixture.Fleet())
+	if wrong := m.keys.Clashes(); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+	for _, id := range m.keys.IDs() {
+		if m.do[id] == nil {
+			t.Errorf("%s does nothing", id)
+		}
+	}
+	if why := m.off(keys.Page4); why != "no node agent configured" {
+		t.Errorf("GPUs page is off because %q", why)
+	}
+}
+
+func TestMouseIsOffUntilAskedFor(t *testing.T) {
+	onScreen(t, 80, 24, fixture.Fleet(), nil, func(s *tuitest.Screen, c *console) {
+		if mode := c.model.View().MouseMode; mode != tea.MouseModeNone {
+			t.Errorf("mouse mode %v", mode)
+		}
+		s.Press("2", ":")
+		typed(s, "set mouse on")
+		s.Press("enter")
+		if mode := c.model.View().MouseMode; mode != tea.MouseModeCellMotion {
+			t.Errorf("mouse mode %v", mode)
+		}
+		s.Send(tea.MouseClickMsg{X: 5, Y: 6})
+		if it, _ := c.model.page().Selected(); it.Subject.Name != "gpu-node003" {
+			t.Errorf("a click selected %q", it.Subject.Name)
+		}
+	})
+}
+
+func TestPreferencesAreKept(t *testing.T) {
+	var kept []Prefs
+	edit := func(o *Options) {
+		o.Prefs = Prefs{Sort: map[string]string{"Nodes": "-gpus"}, Columns: map[string][]string{"Nodes": {"free", "nonsense"}}, Zone: fixture.Main}
+		o.SavePrefs = func(p Prefs) error { kept = append(kept, p); return nil }
+	}
+	onScreen(t, 200, 50, fixture.Fleet(), edit, func(s *tuitest.Screen, c *console) {
+		s.Press("2")
+		s.Require("sorted by -gpus", "09:03:22 ai_cluster")
+		s.Forbid("FREE")
+		s.Press("S")
+		if len(kept) == 0 || kept[len(kept)-1].Sort["Nodes"] != "gpus" {
+			t.Errorf("kept = %+v", kept)
+		}
 	})
 }

@@ -37,6 +37,7 @@ type Model struct {
 	th  *theme.Theme
 
 	width, height int
+	born          time.Time     // when the console began
 	moment        *words.Moment // what the screen calls now; pages read it
 	zones         []words.Zone
 
@@ -90,7 +91,8 @@ func New(ctx context.Context, opt Options) (*Model, error) {
 	}
 	m := &Model{opt: opt, ctx: ctx, th: th, mouse: opt.Prefs.Mouse, offs: map[keys.ID]string{}, running: map[string]bool{}}
 	m.zones = words.Zones(nil)
-	m.moment = &words.Moment{Now: opt.Clock(), Zone: m.zones[0]}
+	m.born = opt.Clock()
+	m.moment = &words.Moment{Now: m.born, Zone: m.zones[0]}
 	m.pages = []page.Page{
 		page.Triage(th, m.moment), page.Nodes(th, m.moment), page.Jobs(th, m.moment), nil,
 		page.Waiters(th, m.moment), page.Timeline(th, m.moment),

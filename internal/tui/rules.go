@@ -191,7 +191,7 @@ func (m *Model) emptyText() string {
 	}
 	if src := m.badSource(); src != nil {
 		if src.Status == fleet.SourceConnecting && src.LastError == "" {
-			return fmt.Sprintf("connecting to %s via %s; it has not answered yet", src.Name, words.Or(src.Via))
+			return fmt.Sprintf("connecting to %s via %s for %s; it has not answered yet", src.Name, words.Or(src.Via), words.Age(m.moment.Now, m.born))
 		}
 		return "nothing to show: " + m.sourceSentence(src)
 	}

@@ -80,6 +80,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 func (m *Model) setNow(now time.Time) {
 	m.moment.Now = now
 	m.boards.Tick(now)
+	m.page().SetEmpty(m.emptyText())
 	if m.notice.text != "" && now.After(m.notice.until) {
 		m.notice = notice{}
 	}

@@ -100,7 +100,7 @@ func byPriority(a, b *fleet.Job) int {
 // EstStart is the scheduler's estimate in words: "est. start in 13h39m".
 func EstStart(j *fleet.Job, now time.Time) string {
 	switch {
-	case j.EstStart.IsZero():
+	case j.EstStart.IsZero(), j.Held(): // Slurm keeps the estimate of a job held later
 		return ""
 	case j.EstStart.Before(now):
 		return "est. start due"

@@ -74,6 +74,8 @@ func (l *list[T]) whyCell(w Waiter) table.Cell {
 // StartIn is when the scheduler expects to start a job.
 func StartIn(j *fleet.Job, now time.Time) string {
 	switch {
+	case j.Held():
+		return words.None
 	case j.EstStart.IsZero():
 		return "unknown"
 	case j.EstStart.Before(now):
