@@ -1,0 +1,19 @@
+package agent
+
+import "errors"
+
+// The classes of failure of a Driver, wrapped with what was asked.
+var (
+	// ErrNoDriver: there is no driver library here, or this gpuctl was built without it.
+	ErrNoDriver = errors.New("no GPU driver")
+	// ErrOldDriver: the driver lacks a call that is needed.
+	ErrOldDriver = errors.New("GPU driver too old")
+	// ErrHanging: the device has not answered within the deadline.
+	ErrHanging = errors.New("GPU does not answer")
+	// ErrLost: the device is lost to the driver.
+	ErrLost = errors.New("GPU is lost")
+	// ErrInUse: something holds the device.
+	ErrInUse = errors.New("GPU in use")
+	// ErrNotFound: no such device here.
+	ErrNotFound = errors.New("no such GPU")
+)
