@@ -67,7 +67,7 @@ func TestC106_BytesToTheTerminal(t *testing.T) {
 
 func BenchmarkView(b *testing.B) {
 	for _, page := range []int{1, 2, 4} {
-		b.Run(m0(page), func(b *testing.B) {
+		b.Run(pageName(page), func(b *testing.B) {
 			m := still(b, fixture.Huge(7500, 20000))
 			m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 			m.show(page)
@@ -81,7 +81,7 @@ func BenchmarkView(b *testing.B) {
 
 func BenchmarkSnapshot(b *testing.B) {
 	for _, page := range []int{1, 2, 4} {
-		b.Run(m0(page), func(b *testing.B) {
+		b.Run(pageName(page), func(b *testing.B) {
 			s := fixture.Huge(7500, 20000)
 			m := still(b, s)
 			m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
@@ -115,6 +115,6 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-func m0(page int) string {
+func pageName(page int) string {
 	return [...]string{"triage", "nodes", "jobs", "", "queue", "timeline"}[page]
 }

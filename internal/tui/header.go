@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
@@ -41,16 +43,64 @@ const detailLevels = 6
 func (m *Model) header(width int) string {
 	right := m.headerRight(width)
 	room := width - widthOf(right) - 1
-	left := []span{{theme.Title, " gpuctl "}}
+	name := span{theme.Title, " gpuctl "}
 	for level := range detailLevels {
-		if try := append(left, m.sourceSpans(level)...); widthOf(try) <= room {
-			left = try
-			break
-		} else if level == detailLevels-1 {
-			left = try
+		if left := append([]span{name}, m.allSources(level)...); widthOf(left) <= room {
+			return m.ends(left, right, width)
 		}
 	}
-	return m.ends(left, right, width)
+	return m.ends(append([]span{name}, m.someSources(room-line.Width(name.text))...), right, width)
+}
+
+// allSources writes every source, the briefer the higher level is.
+func (m *Model) allSources(level int) []span {
+	switch {
+	case m.snap == nil:
+		return []span{{theme.Dim, " starting"}}
+	case len(m.snap.Sources) == 0:
+		return []span{{theme.Warn, " no sources configured"}}
+	}
+	var spans []span
+	for i := range m.snap.Sources {
+		spans = append(spans, m.sourceSpans(&m.snap.Sources[i], level)...)
+	}
+	return spans
+}
+
+// someSources writes as many sources as fit, those in trouble first, and counts the
+// rest.
+func (m *Model) someSources(room int) []span {
+	if m.snap == nil || len(m.snap.Sources) == 0 {
+		return m.allSources(detailLevels)
+	}
+	var order []*fleet.SourceState
+	for i := range m.snap.Sources {
+		order = append(order, &m.snap.Sources[i])
+	}
+	slices.SortStableFunc(order, func(a, b *fleet.SourceState) int { return trouble(a) - trouble(b) })
+	var spans []span
+	for i, src := range order {
+		next := append(slices.Clone(spans), m.sourceSpans(src, detailLevels)...)
+		more := span{theme.Dim, fmt.Sprintf("+%d", len(order)-i)}
+		if i > 0 && widthOf(next)+line.Width(more.text)+1 > room {
+			return append(spans, more)
+		}
+		spans = next
+	}
+	return spans
+}
+
+// trouble ranks sources: down, stale, connecting, live.
+func trouble(src *fleet.SourceState) int {
+	switch src.Status {
+	case fleet.SourceDown:
+		return 0
+	case fleet.SourceStale:
+		return 1
+	case fleet.SourceConnecting:
+		return 2
+	}
+	return 3
 }
 
 func (m *Model) headerRight(width int) []span {
@@ -88,22 +138,13 @@ func rank(g actions.Guard) int {
 	return 0
 }
 
-// sourceSpans writes every source, the briefer the higher level is.
-func (m *Model) sourceSpans(level int) []span {
-	if m.snap == nil {
-		return []span{{theme.Dim, " starting"}}
+// sourceSpans writes one source.
+func (m *Model) sourceSpans(src *fleet.SourceState, level int) []span {
+	spans := []span{
+		{tone.Source(src.Status), " " + sourceGlyph(m.th.Glyphs, src.Status) + " "},
+		{theme.Accent, line.Clean(src.Name)},
 	}
-	if len(m.snap.Sources) == 0 {
-		return []span{{theme.Warn, " no sources configured"}}
-	}
-	var spans []span
-	for i := range m.snap.Sources {
-		src := &m.snap.Sources[i]
-		spans = append(spans, span{tone.Source(src.Status), " " + sourceGlyph(m.th.Glyphs, src.Status) + " "})
-		spans = append(spans, span{theme.Accent, line.Clean(src.Name)})
-		spans = append(spans, m.sourceWords(src, level)...)
-	}
-	return spans
+	return append(spans, m.sourceWords(src, level)...)
 }
 
 func (m *Model) sourceWords(src *fleet.SourceState, level int) []span {

@@ -137,7 +137,7 @@ func (m *Model) badSource() *fleet.SourceState {
 	var worst *fleet.SourceState
 	for i := range m.snap.Sources {
 		src := &m.snap.Sources[i]
-		if !src.Usable() && (worst == nil || src.Status == fleet.SourceDown && worst.Status != fleet.SourceDown) {
+		if !src.Usable() && (worst == nil || trouble(src) < trouble(worst)) {
 			worst = src
 		}
 	}

@@ -108,3 +108,20 @@ func TestASCIIDrawsASCIIOnly(t *testing.T) {
 		}
 	}
 }
+
+// Many clusters on a narrow screen: those in trouble are named, the rest counted.
+func TestHeaderNamesTroubleFirst(t *testing.T) {
+	p := fixture.Parts()
+	for i := range 9 {
+		src := p.Sources[0]
+		src.Name = "cluster-" + string(rune('a'+i))
+		p.Sources = append(p.Sources, src)
+	}
+	p.Sources[7].Status = fleet.SourceDown
+	m := still(t, fleet.NewSnapshot(p))
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	head, _, _ := strings.Cut(ansi.Strip(m.screen()), "\n")
+	if !strings.Contains(head, "cluster-f DOWN") || !strings.Contains(head, " +8 ") {
+		t.Errorf("header = %q", head)
+	}
+}

@@ -1,7 +1,6 @@
 package detail
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -109,37 +108,4 @@ func Event(s *fleet.Snapshot, e *fleet.Event, m words.Moment) Doc {
 		d.sourceState(s, e.Subject.Name, m)
 	}
 	return d
-}
-
-// Sources describes every connection.
-func Sources(s *fleet.Snapshot, m words.Moment) Doc {
-	var d Doc
-	for i := range s.Sources {
-		d.connection(&s.Sources[i], m)
-	}
-	return d
-}
-
-func (d *Doc) sourceState(s *fleet.Snapshot, name string, m words.Moment) {
-	for i := range s.Sources {
-		if s.Sources[i].Name == name {
-			d.connection(&s.Sources[i], m)
-		}
-	}
-}
-
-func (d *Doc) connection(src *fleet.SourceState, m words.Moment) {
-	d.head("source " + src.Name)
-	d.tone("status", string(src.Status), tone.Source(src.Status))
-	d.say("kind", strings.TrimSpace(src.Kind+" "+src.Version))
-	d.say("via", src.Via)
-	d.say("last answer", m.Since(src.LastSuccess))
-	d.tone("error", src.LastError, theme.Warn)
-	d.say("failing", m.Since(src.ErrorSince))
-	d.say("next try", m.Since(src.NextTry))
-	d.say("interval", src.Interval.String())
-	d.say("cost", src.Cost.String())
-	if src.NotUnder > 0 {
-		d.tone("not clear", fmt.Sprintf("%s not fully understood", words.Plural(src.NotUnder, "record")), theme.Warn)
-	}
 }
