@@ -36,7 +36,7 @@ demo: build ## Open the console on a real Slurm with 8 nodes and some jobs, on l
 .PHONY: test
 test: ## Run all tests, the end-to-end tests too; NO_INSTALL=1 installs nothing and skips what needs a real Slurm
 	@$(TESTBED) install
-	$(GO) test -v $(ARGS) ./... 2>&1 | awk -f test/summary.awk
+	$(GO) test -v -count=1 $(ARGS) ./... 2>&1 | awk -f test/summary.awk
 
 .PHONY: race
 race: ## Run the tests with the race detector, without the end-to-end tests

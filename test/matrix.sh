@@ -23,7 +23,10 @@ if [ ! -e "$root/.complete" ]; then
   echo "matrix: debootstrap $suite into $root"
   rm -rf "$root"
   mkdir -p "$root"
-  debootstrap --variant=minbase "$suite" "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$root.log" 2>&1 || { tail "$root.log"; exit 1; }
+  script=/usr/share/debootstrap/scripts/$suite
+  [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid # a suite newer than this debootstrap
+  debootstrap --variant=minbase "$suite" "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" "$script" >"$root.log" 2>&1 ||
+    { tail "$root.log"; exit 1; }
   touch "$root/.complete"
 fi
 

@@ -20,7 +20,7 @@ func Available() (ok bool, why string) {
 	case !onDebian():
 		return false, "needs a real Slurm: the test bed knows Debian only"
 	}
-	if missing := missingPackages(context.Background()); len(missing) > 0 {
+	if missing := missingPackages(context.Background(), slurmPackages()); len(missing) > 0 {
 		return false, "needs a real Slurm: packages are missing (make test installs them): " + strings.Join(missing, " ")
 	}
 	if _, err := hostAddr(); err != nil {

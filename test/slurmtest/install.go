@@ -14,14 +14,16 @@ import (
 // policyFile is what Debian's package scripts ask before they start a service.
 const policyFile = "/usr/sbin/policy-rc.d"
 
-func packages() []string {
+// slurmPackages are what a cluster needs.
+func slurmPackages() []string {
 	return []string{
 		"munge", "slurmctld", "slurmd", "slurmrestd", "slurmdbd", "slurm-client",
-		"slurm-wlm-jwt-plugin", "slurm-wlm-mysql-plugin", "mariadb-server", "openssh-server",
+		"slurm-wlm-jwt-plugin", "slurm-wlm-mysql-plugin", "mariadb-server", "openssh-server", "openssh-client",
 	}
 }
 
-// Install installs what a cluster needs and is not here yet, and says so on log.
+// Install installs what a cluster needs and is not here yet, and tmux, in which the
+// end-to-end tests try the console; it says so on log.
 // No service is started. It does nothing unless it is root on Debian, or when
 // NO_INSTALL=1: the tests that need Slurm are then skipped.
 func Install(ctx context.Context, log io.Writer) error {
@@ -35,9 +37,9 @@ func Install(ctx context.Context, log io.Writer) error {
 		return err
 	}
 	defer unlock()
-	missing := missingPackages(ctx)
+	missing := missingPackages(ctx, append(slurmPackages(), "tmux"))
 	if len(missing) == 0 {
-		fmt.Fprintln(log, "slurmtest: Slurm is installed")
+		fmt.Fprintln(log, "slurmtest: what the test bed needs is installed")
 		return nil
 	}
 	fmt.Fprintln(log, "slurmtest: installs for the test bed (no service is started):", strings.Join(missing, " "))
@@ -48,11 +50,11 @@ func Install(ctx context.Context, log io.Writer) error {
 	return errors.Join(aptInstall(ctx, missing), restore())
 }
 
-// missingPackages returns the packages that are not installed; all of them where
-// dpkg cannot tell.
-func missingPackages(ctx context.Context) []string {
+// missingPackages returns those of the packages that are not installed; all of them
+// where dpkg cannot tell.
+func missingPackages(ctx context.Context, names []string) []string {
 	var missing []string
-	for _, p := range packages() {
+	for _, p := range names {
 		out, err := exec.CommandContext(ctx, "dpkg-query", "-W", "-f", "${db:Status-Status}", p).Output()
 		if err != nil || string(out) != "installed" {
 			missing = append(missing, p)
