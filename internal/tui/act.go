@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -36,13 +37,15 @@ type eventMsg struct {
 }
 
 // targets are what an action is about now: the marked rows or the one under the
-// cursor, by exact name.
+// cursor, by exact name. They are collected once an update: every verb asks.
 func (m *Model) targets() []actions.Target {
-	var all []actions.Target
-	for _, it := range m.page().Targets() {
-		all = append(all, m.targetsOf(it)...)
+	if m.chosen == nil {
+		m.chosen = []actions.Target{}
+		for _, it := range m.page().Targets() {
+			m.chosen = append(m.chosen, m.targetsOf(it)...)
+		}
 	}
-	return all
+	return m.chosen
 }
 
 // targetsOf names a thing for every scheduler that knows it.
@@ -66,7 +69,7 @@ func (m *Model) targetsOf(it page.Item) []actions.Target {
 // begin starts a verb on what is selected. The targets are fixed here: whatever
 // moves under the cursor later is not touched.
 func (m *Model) begin(verb actions.Verb) tea.Cmd {
-	return m.request(actions.Request{Verb: verb, Targets: m.targets()})
+	return m.request(actions.Request{Verb: verb, Targets: slices.Clone(m.targets())})
 }
 
 // request asks for what the verb still needs, then for the plan.

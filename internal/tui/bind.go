@@ -90,7 +90,7 @@ func (m *Model) whyOff(id keys.ID) string {
 	case keys.Detail:
 		return unless(m.hasSelection(), "nothing selected")
 	case keys.Copy, keys.CopyRow:
-		return unless(len(m.page().Targets()) > 0, "nothing selected")
+		return unless(len(m.targets()) > 0, "nothing selected")
 	case keys.Refresh:
 		return unless(m.opt.Refresh != nil, "the source cannot be asked again")
 	case keys.Undo:

@@ -141,7 +141,7 @@ func (m *Model) verbCommand(verb actions.Verb, words []string) tea.Cmd {
 		return m.complain(string(verb), err)
 	}
 	if len(req.Targets) == 0 {
-		req.Targets = m.targets()
+		req.Targets = slices.Clone(m.targets())
 	}
 	if why := refusal(m.snap, m.moment.Now, verb, req.Targets); why != "" {
 		m.say(theme.Warn, string(verb)+" is off: "+why)

@@ -118,3 +118,16 @@ func BenchmarkFilter(b *testing.B) {
 func pageName(page int) string {
 	return [...]string{"triage", "nodes", "jobs", "", "queue", "timeline"}[page]
 }
+
+// BenchmarkKeyMarked is BenchmarkKey with every node marked: what is off is worked
+// out anew for every key.
+func BenchmarkKeyMarked(b *testing.B) {
+	m := still(b, fixture.Huge(7500, 20000))
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	m.show(1)
+	m.page().MarkAll()
+	for b.Loop() {
+		m.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
+		m.View()
+	}
+}

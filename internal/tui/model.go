@@ -51,10 +51,11 @@ type Model struct {
 	focus   focus
 	pane    pane
 
-	keys  *keys.Table[*Model]
-	do    map[keys.ID]func(n int) tea.Cmd
-	offs  map[keys.ID]string // why keys are off, worked out at most once an update
-	count int                // a count typed before a key; 0: none
+	keys   *keys.Table[*Model]
+	do     map[keys.ID]func(n int) tea.Cmd
+	offs   map[keys.ID]string // why keys are off, worked out at most once an update
+	chosen []actions.Target   // what actions are about now; nil: not collected since the last update
+	count  int                // a count typed before a key; 0: none
 	// counting is set from the first digit of a count to the next key.
 	counting bool
 	field    *input.Field // the filter, while it is being typed; else nil

@@ -88,13 +88,13 @@ func same(a, b page.Item) bool {
 	case a.Finding != nil:
 		return a.Finding.ID == b.Finding.ID
 	}
-	return a.Subject == b.Subject && a.Job == b.Job
+	return a.Subject.Kind == b.Subject.Kind && a.Subject.Name == b.Subject.Name && a.Job == b.Job
 }
 
 // text is what was fetched for the pane.
 type text struct {
 	title    string
-	subject  fleet.Subject
+	of       page.Item
 	sections []Section
 	wait     bool // it is on the way
 	err      error
@@ -143,7 +143,7 @@ func (m *Model) openDetail(int) tea.Cmd {
 	}
 	m.pane.turn(it)
 	m.pane.full = true
-	m.pane.extra = &text{subject: it.Subject}
+	m.pane.extra = &text{of: it}
 	switch it.Subject.Kind {
 	case fleet.KindJob:
 		if m.opt.JobDetail != nil {
@@ -196,7 +196,7 @@ func (m *Model) doc() detail.Doc {
 		return nil
 	}
 	d := describe(m.snap, it, *m.moment)
-	if x := m.pane.extra; x != nil && x.subject == it.Subject {
+	if x := m.pane.extra; x != nil && same(x.of, it) {
 		d = x.doc(d)
 	}
 	return d

@@ -40,9 +40,16 @@ func (m *Model) tick() tea.Cmd {
 
 // Update takes one message.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	clear(m.offs)
+	m.forget()
 	cmd := m.handle(msg)
+	m.forget()
 	return m, tea.Batch(cmd, m.follow())
+}
+
+// forget drops what is worked out from the selection at most once between changes.
+func (m *Model) forget() {
+	clear(m.offs)
+	m.chosen = nil
 }
 
 // handle names things; the work is done elsewhere.
