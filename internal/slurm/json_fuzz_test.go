@@ -81,6 +81,13 @@ func FuzzDecodeQOS(f *testing.F) {
 	})
 }
 
+func FuzzDecodeConfig(f *testing.F) {
+	fuzzDecoder(f, []string{"26.05/v0.0.45-conf"}, func(raw []byte) (int, answer, error) {
+		_, a, err := decodeConfig(bytes.NewReader(raw))
+		return a.Records, a, err
+	})
+}
+
 func FuzzDecodeRemarks(f *testing.F) {
 	fuzzDecoder(f, []string{"22.05/v0.0.38-job-hold", "26.05/v0.0.45-job-delete-byother"}, func(raw []byte) (int, answer, error) {
 		a, err := decodeAnswer(bytes.NewReader(raw), "", nil)

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -108,4 +109,38 @@ func statsOf(r record) fleet.SchedulerStats {
 	}
 	slices.SortStableFunc(s.RPCs, func(a, b fleet.RPCCount) int { return b.Count - a.Count })
 	return s
+}
+
+// decodeConfig reads an answer with "slurm_conf" (since v0.0.45) and gives the lines
+// that Hello tells, in the words of scontrol(1).
+func decodeConfig(r io.Reader) (map[string]string, answer, error) {
+	conf := map[string]string{}
+	a, err := decodeAnswer(r, "slurm_conf", func(raw json.RawMessage) {
+		rec := newRecord(raw)
+		for _, key := range helloSettings {
+			if v := settingOf(rec, key); v != "" {
+				conf[key] = v
+			}
+		}
+	})
+	return conf, a, err
+}
+
+// settingOf reads one line of slurm.conf.
+func settingOf(r record, key string) string {
+	switch key {
+	case "KillWait", "MinJobAge":
+		if n := r.num(key); n.told {
+			return fmt.Sprintf("%d sec", n.n)
+		}
+		return ""
+	}
+	switch v := r.text(key); v {
+	case "true", "non_responsive_only": // ReturnToService=1
+		return "1"
+	case "false":
+		return "0"
+	default:
+		return v
+	}
 }

@@ -110,7 +110,7 @@ func recordedRESTD(t *testing.T, version, api string, offers ...string) *fakeRES
 	f := &fakeRESTD{t: t, version: version, offers: append(offers, api), answers: map[string]string{}}
 	for path, file := range map[string]string{
 		"nodes": "nodes", "node/gpu-node001": "node", "jobs": "jobs", "job/1": "job", "diag": "diag", "ping": "ping",
-		"partitions": "partitions", "reservations": "reservation-maint1", "node/nosuch": "node-missing",
+		"conf": "conf", "partitions": "partitions", "reservations": "reservation-maint1", "node/nosuch": "node-missing",
 	} {
 		f.answers["GET /slurm/"+api+"/"+path] = api + "-" + file
 	}
@@ -135,6 +135,9 @@ func TestReadsOfEveryVersion(t *testing.T) {
 			if !strings.HasPrefix(h.Version, version) || h.Native != "gpulab" || h.User != "gpuop" ||
 				h.Role != fleet.RoleOperator || h.API != api || !strings.Contains(h.Parser, api) || !h.Accounting {
 				t.Errorf("%+v", h)
+			}
+			if want := map[bool]string{true: "3600 sec", false: ""}[api == "v0.0.45"]; h.Config["MinJobAge"] != want {
+				t.Errorf("config %v", h.Config)
 			}
 			counts := map[string]int{"nodes": 8, "jobs": 22, "partitions": 2, "reservations": 1, "qos": 2}
 			if d := cmp.Diff(counts, countAll(t, tr)); d != "" {

@@ -19,6 +19,7 @@ const (
 	newestAPI  = 45 // Slurm 26.05
 	nestedAPI  = 39 // from here on wrapped numbers, and nodes that can be changed
 	requeueAPI = 45 // from here on jobs can be requeued
+	confAPI    = 45 // from here on slurm.conf can be read
 )
 
 func apiName(n int) string { return "v0.0." + strconv.Itoa(n) }

@@ -16,8 +16,9 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// Hello implements Transport. It asks ping, diag and slurmdbd's record of the user.
-// slurmrestd gives no line of slurm.conf, and no zone: its times are absolute.
+// Hello implements Transport. It asks ping, diag and slurmdbd's record of the user,
+// and slurm.conf where that can be had. slurmrestd tells no zone: its times are
+// absolute.
 func (t *rest) Hello(ctx context.Context) (Hello, error) {
 	m, pings, err := t.ping(ctx)
 	if err != nil {
@@ -46,7 +47,19 @@ func (t *rest) Hello(ctx context.Context) (Hello, error) {
 	if h.Native == "" && h.Accounting {
 		h.Native = t.onlyCluster(ctx)
 	}
+	if versionNumber(h.API) >= confAPI {
+		h.Config = t.config(ctx)
+	}
 	return h, nil
+}
+
+// config reads the lines of slurm.conf that plans need; nil when it may not.
+func (t *rest) config(ctx context.Context) map[string]string {
+	conf, err := fetch(ctx, t, request{path: "/conf"}, decodeConfig)
+	if err != nil {
+		return nil
+	}
+	return conf
 }
 
 // ping asks slurmrestd who it is and whether its slurmctld answers.

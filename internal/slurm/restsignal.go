@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,9 @@ func (t *rest) Requeue(ctx context.Context, id string, hold bool) error {
 	target, err := actionID(id)
 	if err != nil {
 		return err
+	}
+	if strings.Contains(target, "+") {
+		return fmt.Errorf("requeue %s: %w: a het job is requeued as a whole, by its leader's id", id, ErrUnsupported)
 	}
 	if _, err := t.ready(ctx, OpRequeue); err != nil {
 		return err
