@@ -5,7 +5,6 @@
 package tone
 
 import (
-	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
 	"github.com/gpuctl/gpuctl/internal/tui/theme"
 )
@@ -66,15 +65,4 @@ func Source(s fleet.SourceStatus) theme.Name {
 		return theme.Crit
 	}
 	return theme.Dim
-}
-
-// Outcome is the tone of a verdict.
-func Outcome(o actions.Outcome) theme.Name {
-	switch o {
-	case actions.Verified:
-		return theme.OK
-	case actions.NotVerified, actions.NotTried:
-		return theme.Warn
-	}
-	return theme.Crit
 }
