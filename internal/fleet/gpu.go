@@ -199,7 +199,13 @@ type AgentInfo struct {
 	Expected int     // GPUs that should be there (PCI scan); -1: not told
 	Present  int     // that NVML enumerates
 	Checks   []Check // of the node: fabric manager, persistence, driver
-	Problems []string
+	// Faults are those of no device that is listed: an NVSwitch's SXIDs, a device that
+	// the driver does not enumerate.
+	Faults   []Fault
+	Problems []string // what it cannot do here, and why: "/dev/kmsg: permission denied"
 	At       time.Time
 	Via      string // how it was reached; "nvidia-smi" is the poorer view
+	// Gone says why the agent is not reached any more, as HostReport.Gone; the rest is
+	// what it said last. Empty while it is reached.
+	Gone string
 }
