@@ -51,23 +51,28 @@ func jobOf(r record) fleet.Job {
 	if !j.Ended.IsZero() {
 		j.ExitCode, j.Signal = exitOf(r)
 	}
-	asked := jobText{
-		alloc: r.text("tres_alloc_str"), req: r.text("tres_req_str"),
-		perJob: r.text("tres_per_job"), perNode: r.text("tres_per_node"),
-		perSocket: r.text("tres_per_socket"), perTask: gresOnly(r.text("tres_per_task")),
-		tasks: strconv.Itoa(r.count("tasks")),
-	}
-	var odd notes
-	j.GPUs = asked.gpus(&j, &odd)
-	if j.CPUs == 0 { // 22.05 of a job that waits again
-		j.CPUs = ParseTRES(asked.req).CPUs
-	}
+	odd := setResources(&j, r)
 	j.StdOut, j.StdErr = outputs(r, &j)
 	if raw == 0 {
 		r.note("job_id", r.value("job_id"))
 	}
 	j.Oddities = joinOdd(r.oddities(), state.Odd, odd)
 	return j
+}
+
+// setResources counts GPUs the way it is done for the commands' answers.
+func setResources(j *fleet.Job, r record) (odd notes) {
+	asked := jobText{
+		alloc: r.text("tres_alloc_str"), req: r.text("tres_req_str"),
+		perJob: r.text("tres_per_job"), perNode: r.text("tres_per_node"),
+		perSocket: r.text("tres_per_socket"), perTask: gresOnly(r.text("tres_per_task")),
+		tasks: strconv.Itoa(r.count("tasks")),
+	}
+	j.GPUs = asked.gpus(j, &odd)
+	if j.CPUs == 0 { // 22.05 of a job that waits again
+		j.CPUs = ParseTRES(asked.req).CPUs
+	}
+	return odd
 }
 
 // jobIDOf takes a job's id apart: plain, array task, the waiting rest of an array,

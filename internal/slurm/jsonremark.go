@@ -35,18 +35,17 @@ func (m remark) String() string {
 func readRemarks(raw json.RawMessage) []remark {
 	var list []remark
 	for _, r := range recordsOf(raw) {
-		if len(r.fields) == 0 {
-			continue
-		}
 		m := remark{
 			Code:   r.count("error_number", "error_code", "errno"),
 			Text:   r.text("error"),
 			Detail: r.text("description"),
 		}
-		if m.done() {
-			continue
+		if odd := r.oddities(); len(r.fields) == 0 && odd != nil {
+			m.Detail = odd[0] // not an object, but said all the same
 		}
-		list = append(list, m)
+		if m != (remark{}) && !m.done() {
+			list = append(list, m)
+		}
 	}
 	return list
 }

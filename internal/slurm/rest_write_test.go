@@ -48,11 +48,12 @@ func checkWrites(t *testing.T, f *fakeRESTD, writes []write) {
 }
 
 func TestWritesOf2205(t *testing.T) {
-	p, text := int64(77), "saved at step 17"
+	p, zero, text := int64(77), int64(0), "saved at step 17"
 	const job = " /slurm/v0.0.38/job/"
 	checkWrites(t, writable(t, "22.05", "v0.0.38"), []write{
 		{"start now", update("1", JobChange{StartNow: true}), []string{"POST" + job + `1 {"begin_time":"now"}`}},
 		{"priority", update("1", JobChange{Priority: &p}), []string{"POST" + job + `1 {"priority":77}`}},
+		{"priority 0", update("1", JobChange{Priority: &zero}), []string{"POST" + job + `1 {"hold":true}`}},
 		{"comment, partition", update("1", JobChange{Comment: &text, Partition: "high"}), []string{"POST" + job + `1 {"comment":"saved at step 17","partition":"high"}`}},
 		{"limit", update("1", JobChange{TimeLimit: "1-00:00:00"}), []string{"POST" + job + `1 {"time_limit":1440}`}},
 		{"more time", update("1", JobChange{TimeLimit: "+60"}), []string{"POST" + job + `1 {"time_limit":180}`}},
@@ -256,13 +257,25 @@ func TestArrayUpdateOf2205IsNoError(t *testing.T) {
 	const done = `{"errors":[{"description":"job array update from [localhost]:60118 failed","source":"_parse_job_list"}]}`
 	const refused = `{"errors":[{"description":"job array update from [localhost]:60118 failed"},
 		{"description":"job array update from [localhost]:60118 failed","error_number":2010,"error":"Invalid user id"}]}`
-	for text, want := range map[string]error{done: nil, refused: ErrDenied} {
+	for text, want := range map[string]error{done: nil, refused: ErrDenied, `{"errors":null}`: nil, `{"errors":[{}]}`: nil} {
 		a, err := decodeAnswer(strings.NewReader(text), "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := restVerdict(request{method: "POST"}, 200, a); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}
+
+func TestErrorsOfUnknownShapeAreErrors(t *testing.T) {
+	for _, text := range []string{`{"errors":["it broke"]}`, `{"errors":"it broke"}`, `{"errors":[{"description":"it broke"}]}`} {
+		a, err := decodeAnswer(strings.NewReader(text), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := restVerdict(request{method: "POST"}, 200, a); err == nil || !strings.Contains(err.Error(), "it broke") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -89,7 +89,11 @@ func (t *rest) UpdateJob(ctx context.Context, id string, c JobChange) error {
 		return err
 	}
 	body := map[string]any{}
-	if c.Priority != nil {
+	switch {
+	case c.Priority == nil:
+	case *c.Priority == 0 && v < nestedAPI: // refused, and means the same
+		body["hold"] = true
+	default:
 		body["priority"] = wrap(v, *c.Priority)
 	}
 	if c.Partition != "" {
