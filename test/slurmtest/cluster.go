@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // stateFile names a running cluster, for other processes and for the next sweep.
@@ -47,6 +49,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if entries, _ := os.ReadDir(o.Dir); o.Dir != "" && len(entries) > 0 {
+		return nil, fmt.Errorf("start slurm cluster: %s is not empty", o.Dir) // Stop will remove it
+	}
 	if err := sweep(ctx); err != nil {
 		return nil, fmt.Errorf("clear away old clusters: %w", err)
 	}
@@ -68,9 +73,14 @@ func Open(dir string) (*Cluster, error) {
 
 func readState(dir string) (state, error) {
 	var s state
-	raw, err := os.ReadFile(filepath.Join(dir, stateFile)) // #nosec G304 -- the folder of a cluster
+	raw, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if err != nil {
 		return s, fmt.Errorf("slurm cluster at %s: %w", dir, err)
+	}
+	// Anybody may make a folder in /tmp; what it says decides what root ends and removes.
+	var info unix.Stat_t
+	if err := unix.Lstat(dir, &info); err != nil || info.Uid != 0 {
+		return s, fmt.Errorf("slurm cluster at %s: the folder is not root's: %w", dir, os.ErrPermission)
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return s, fmt.Errorf("slurm cluster at %s: %w", dir, err)

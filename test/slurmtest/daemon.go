@@ -53,13 +53,13 @@ func (c *Cluster) environ() []string {
 // launch starts a daemon and writes its pid file. Its output goes to a file, so
 // that it can outlive this process.
 func (c *Cluster) launch(ctx context.Context, d daemon) error {
-	out, err := os.OpenFile(c.path("log", d.name+".out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) // #nosec G302 -- a log for all users
+	out, err := os.OpenFile(c.path("log", d.name+".out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	// The daemon is not bound to ctx: it runs until Stop.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), d.argv[0], d.argv[1:]...) // #nosec G204 -- argv of the test bed's own
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), d.argv[0], d.argv[1:]...)
 	cmd.Dir = c.opts.Dir
 	cmd.Env = append(c.environ(), d.env...)
 	cmd.Stdout, cmd.Stderr = out, out

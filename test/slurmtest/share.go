@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -25,9 +27,19 @@ type Shared struct {
 // Share returns a cluster to share; see the package comment for its use.
 func Share(o Options) *Shared { return &Shared{opts: o} }
 
-// Main runs the tests of a package, then stops the cluster.
+// Main runs the tests of a package, then stops the cluster; an interrupt stops it too.
 func (s *Shared) Main(m *testing.M) int {
-	code := m.Run()
+	interrupt := make(chan os.Signal, 1)
+	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	done := make(chan int, 1)
+	go func() { done <- m.Run() }()
+
+	code := 1
+	select {
+	case code = <-done:
+	case <-interrupt:
+	}
+	s.once.Do(func() {}) // waits for a bring-up under way
 	if s.cluster == nil {
 		return code
 	}

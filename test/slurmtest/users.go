@@ -109,7 +109,7 @@ func unlockPassword(ctx context.Context, name string) error {
 
 // ownedDir makes a folder that belongs to a user and that all may look into.
 func ownedDir(path string, a account) error {
-	if err := os.MkdirAll(path, 0o755); err != nil { // #nosec G301 -- the users of the cluster walk through
+	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
 	return errors.Join(os.Chown(path, int(a.uid), int(a.gid)), os.Chmod(path, 0o755))

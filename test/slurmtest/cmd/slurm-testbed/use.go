@@ -38,7 +38,7 @@ func writeConfig(c *slurmtest.Cluster) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(configPath(c), raw, 0o644) // #nosec G306 -- for all users, no secret in it
+	return os.WriteFile(configPath(c), raw, 0o644)
 }
 
 // tokenCommand prints a token of a user; only root may run it.
