@@ -17,22 +17,22 @@ type GPU struct {
 	Serial string
 	PCI    string // bus id as NVML prints it: 00000000:05:00.0
 	VBIOS  string
-	Owners []Owner
+	Owners []Owner `json:",omitzero"`
 	// Health is how far the device answers; zero when no agent watches it.
-	Health    GPUHealth
-	Temp      Reading // degrees Celsius
-	TempLimit Reading // the device's own slowdown threshold, degrees Celsius
-	Power     Reading // watts
-	PowerCap  Reading // watts
-	Util      Reading // percent; not applicable in MIG mode
-	MemUsed   Reading // bytes
-	MemTotal  Reading // bytes
-	SMClock   Reading // MHz
-	MIG       MIGState
-	Checks    []Check
-	Faults    []Fault
-	Processes []GPUProcess
-	At        time.Time // when an agent sampled it; zero: never
+	Health    GPUHealth    `json:",omitzero"`
+	Temp      Reading      `json:",omitzero"` // degrees Celsius
+	TempLimit Reading      `json:",omitzero"` // the device's own slowdown threshold, degrees Celsius
+	Power     Reading      `json:",omitzero"` // watts
+	PowerCap  Reading      `json:",omitzero"` // watts
+	Util      Reading      `json:",omitzero"` // percent; not applicable in MIG mode
+	MemUsed   Reading      `json:",omitzero"` // bytes
+	MemTotal  Reading      `json:",omitzero"` // bytes
+	SMClock   Reading      `json:",omitzero"` // MHz
+	MIG       MIGState     `json:",omitzero"`
+	Checks    []Check      `json:",omitzero"`
+	Faults    []Fault      `json:",omitzero"`
+	Processes []GPUProcess `json:",omitzero"`
+	At        time.Time    `json:",omitzero"` // when an agent sampled it; zero: never
 }
 
 // ID is the UUID, else node and index.
@@ -46,8 +46,8 @@ func (g *GPU) ID() string {
 // GPUHealth is how far a device answers its driver.
 type GPUHealth struct {
 	State GPUState
-	Since time.Time // of this state
-	Why   string    // the driver's word: "GPU is lost", "nvmlDeviceGetTemperature has not returned"
+	Since time.Time `json:",omitzero"` // of this state
+	Why   string    `json:",omitzero"` // the driver's word: "GPU is lost", "nvmlDeviceGetTemperature has not returned"
 }
 
 // GPUState is whether a device answers.
@@ -78,8 +78,8 @@ const (
 // device needs a reset or a reboot.
 type MIGState struct {
 	Current, Pending MIGMode
-	Slices           int // memory slices of the board, that placements count in; 0: not told
-	Instances        []MIGInstance
+	Slices           int           // memory slices of the board, that placements count in; 0: not told
+	Instances        []MIGInstance `json:",omitzero"`
 }
 
 // MIGInstance is one GPU instance with its compute instances. Ids mean nothing
@@ -91,9 +91,9 @@ type MIGInstance struct {
 	Size    int
 	Compute int // compute slices
 	Bytes   uint64
-	UUID    string // of its MIG device; empty without a compute instance
-	CIs     []ComputeInstance
-	Owners  []Owner
+	UUID    string            // of its MIG device; empty without a compute instance
+	CIs     []ComputeInstance `json:",omitzero"`
+	Owners  []Owner           `json:",omitzero"`
 }
 
 // ComputeInstance is one compute instance of a GPU instance.
@@ -127,27 +127,27 @@ const (
 // Fault is something that happened to a device. It stays until a check proves it
 // gone, or a person clears it.
 type Fault struct {
-	Kind    string // "xid", "sxid", "fallen-off-bus", "recovery-action", "row-remap", ...
-	Code    int    // the XID or SXID; 0 where there is none
-	Text    string // the log's own words
-	First   time.Time
-	Last    time.Time
+	Kind    string    // "xid", "sxid", "fallen-off-bus", "recovery-action", "row-remap", ...
+	Code    int       // the XID or SXID; 0 where there is none
+	Text    string    // the log's own words
+	First   time.Time `json:",omitzero"`
+	Last    time.Time `json:",omitzero"`
 	Count   int
 	BootID  string
-	PID     int    // the process the driver named; 0: none
-	Process string // its name
-	Source  string // "kmsg", "nvml-event", "nvml"
-	Cleared time.Time
-	By      string // who or what cleared it
+	PID     int       // the process the driver named; 0: none
+	Process string    // its name
+	Source  string    // "kmsg", "nvml-event", "nvml"
+	Cleared time.Time `json:",omitzero"`
+	By      string    // who or what cleared it
 }
 
 // GPUProcess is a process that holds the device.
 type GPUProcess struct {
 	PID      int
 	Name     string
-	Bytes    Reading // of device memory
+	Bytes    Reading `json:",omitzero"` // of device memory
 	Instance int     // GPU instance id; -1: the whole device
-	Owner    Owner   // zero Job: not told, which is not "nobody"
+	Owner    Owner   `json:",omitzero"` // zero Job: not told, which is not "nobody"
 }
 
 // Owner is who holds a GPU, and how we know.
@@ -158,7 +158,10 @@ type Owner struct {
 	Source string // the source that says so
 	// Proven is true when the join went through the UUID. By index alone it is false.
 	Proven bool
-	At     time.Time // when this was seen; zero: with the source's last answer
+	// Pod (its uid) and Container (its id) are what a node agent knows of a Kubernetes
+	// owner. Of a Slurm owner it knows Job.ID alone, which is the job's RawID.
+	Pod, Container string
+	At     time.Time `json:",omitzero"` // when this was seen; zero: with the source's last answer
 }
 
 // Quality says whether a Reading has a value. Absent is never 0.
@@ -177,8 +180,8 @@ const (
 type Reading struct {
 	Value   float64
 	Quality Quality
-	At      time.Time
-	Why     string // the error, when Unreadable
+	At      time.Time `json:",omitzero"`
+	Why     string    `json:",omitzero"` // the error, when Unreadable
 }
 
 // Read makes a known Reading.
@@ -198,14 +201,16 @@ type AgentInfo struct {
 	NVML     string
 	Expected int     // GPUs that should be there (PCI scan); -1: not told
 	Present  int     // that NVML enumerates
-	Checks   []Check // of the node: fabric manager, persistence, driver
+	Checks   []Check `json:",omitzero"` // of the node: fabric manager, persistence, driver
 	// Faults are those of no device that is listed: an NVSwitch's SXIDs, a device that
 	// the driver does not enumerate.
-	Faults   []Fault
-	Problems []string // what it cannot do here, and why: "/dev/kmsg: permission denied"
-	At       time.Time
-	Via      string // how it was reached; "nvidia-smi" is the poorer view
+	Faults   []Fault   `json:",omitzero"`
+	Problems []string  `json:",omitzero"` // what it cannot do here, and why: "/dev/kmsg: permission denied"
+	At       time.Time `json:",omitzero"`
+	Via      string    // how it was reached; "nvidia-smi" is the poorer view
+	// Status is how far this console reaches the agent: live, stale or down.
+	Status SourceStatus `json:",omitzero"`
 	// Gone says why the agent is not reached any more, as HostReport.Gone; the rest is
 	// what it said last. Empty while it is reached.
-	Gone string
+	Gone string `json:",omitzero"`
 }
