@@ -44,7 +44,8 @@ type Hello struct {
 }
 
 // Sample is the state of the node. Without Full, GPUs holds only devices that
-// changed (each whole), and Node is nil when unchanged.
+// changed (each whole), and Node is nil when unchanged. A device or node that differs
+// in times of reading alone is unchanged: what answers was read again at At.
 type Sample struct {
 	Seq  uint64           `json:"seq"`
 	At   time.Time        `json:"at"`
