@@ -161,7 +161,7 @@ type Owner struct {
 	// Pod (its uid) and Container (its id) are what a node agent knows of a Kubernetes
 	// owner. Of a Slurm owner it knows Job.ID alone, which is the job's RawID.
 	Pod, Container string
-	At     time.Time `json:",omitzero"` // when this was seen; zero: with the source's last answer
+	At             time.Time `json:",omitzero"` // when this was seen; zero: with the source's last answer
 }
 
 // Quality says whether a Reading has a value. Absent is never 0.
