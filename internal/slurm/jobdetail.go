@@ -48,6 +48,10 @@ func entryJob(e *entry) JobDetail {
 	return d
 }
 
+// noTask is what scontrol prints of the rest of an array that was cancelled before
+// any task of it was left (NO_VAL in slurm.h). squeue shows it by its plain id.
+const noTask = "4294967294"
+
 // entryID makes the id that squeue would show.
 func entryID(e *entry, odd *notes) JobID {
 	number := func(key string) int64 { return odd.number(key, e.get(key)) }
@@ -55,7 +59,7 @@ func entryID(e *entry, odd *notes) JobID {
 	switch {
 	case e.get("HetJobId") != "":
 		id.Job, id.Het = number("HetJobId"), number("HetJobOffset")
-	case e.get("ArrayJobId") != "":
+	case e.get("ArrayJobId") != "" && e.get("ArrayTaskId") != noTask:
 		raw := id.Job
 		id.Job = number("ArrayJobId")
 		id.arrayTasks(e, raw, odd)

@@ -172,7 +172,7 @@ func accountedID(r record) JobID {
 // were none.
 func accountedNodes(r record) []string {
 	switch r.text("nodes") {
-	case "None assigned", "None", "Unknown":
+	case noneAssigned, "None", "Unknown":
 		return nil
 	}
 	return nodesOf(r)

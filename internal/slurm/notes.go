@@ -47,8 +47,11 @@ func (n *notes) number(key, text string) int64 {
 }
 
 // hosts expands a host list.
+// noneAssigned is what accounting writes of a job that never had nodes.
+const noneAssigned = "None assigned"
+
 func (n *notes) hosts(key, list string) []string {
-	if clean(list) == "" {
+	if clean(list) == "" || list == noneAssigned {
 		return nil
 	}
 	names, err := fleet.ExpandHosts(list, fleet.MaxHosts)

@@ -47,7 +47,20 @@ func (t *rest) Jobs(ctx context.Context) ([]fleet.Job, error) {
 	if versionNumber(v) > nestedAPI {
 		q.query = url.Values{"flags": {"ALL"}} // the default adds every core of every job
 	}
-	return fetch(ctx, t, q, decodeJobs)
+	jobs, err := fetch(ctx, t, q, decodeJobs)
+	for i := range jobs {
+		asListed(&jobs[i])
+	}
+	return jobs, err
+}
+
+// asListed takes away what squeue cannot list, so that a list is the same whichever
+// transport answers.
+func asListed(j *fleet.Job) {
+	j.ExcNodes, j.StdErr = "", ""
+	if j.Array != nil {
+		j.StdOut = ""
+	}
 }
 
 // Partitions implements Transport.

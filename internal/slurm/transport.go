@@ -18,7 +18,10 @@ type Transport interface {
 	Hello(ctx context.Context) (Hello, error)
 
 	Nodes(ctx context.Context) ([]fleet.View, error)
-	Jobs(ctx context.Context) ([]fleet.Job, error) // all states that slurmctld still has
+	// Jobs lists all states that slurmctld still has. What squeue(1) cannot list is
+	// left to Job, whichever transport answers: excluded nodes, standard error, and
+	// the standard output of array tasks.
+	Jobs(ctx context.Context) ([]fleet.Job, error)
 	Partitions(ctx context.Context) ([]fleet.Partition, error)
 	Reservations(ctx context.Context) ([]fleet.Reservation, error)
 	Stats(ctx context.Context) (fleet.SchedulerStats, error)

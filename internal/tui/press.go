@@ -176,6 +176,9 @@ func (m *Model) useFilter(text string) error {
 func (m *Model) endFilter(text string) {
 	m.field = nil
 	err := m.useFilter(strings.TrimSpace(text))
+	if _, ok := m.page().Selected(); !ok {
+		m.page().Top() // the operator took the row away, not the fleet
+	}
 	switch {
 	case err != nil && m.page().Filtered():
 		m.say(theme.Warn, "taken as plain text: "+err.Error())

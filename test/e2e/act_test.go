@@ -142,9 +142,10 @@ func TestCancelOfOneArrayTaskTouchesThatTaskOnly(t *testing.T) {
 			k, v, _ := strings.Cut(line, "=")
 			states[strings.TrimPrefix(k, id+"_")] = v
 		}
-		for task, want := range map[string]string{"0": "RUNNING", "1": "RUNNING", "2": "CANCELLED", "4": "PENDING", "5": "CANCELLED"} {
-			if got := states[task]; got != want && (want != "PENDING" || got != "RUNNING") {
-				t.Errorf("task %s is %q, want %s (%v)", task, got, want, states)
+		// A waiting task that is cancelled leaves no record of its own.
+		for task, want := range map[string]string{"0": "RUNNING", "1": "RUNNING", "2": "CANCELLED", "3": "PENDING RUNNING", "4": "PENDING RUNNING", "5": ""} {
+			if got := states[task]; !strings.Contains(want, got) || got == "" && want != "" {
+				t.Errorf("task %s is %q, want %q (%v)", task, got, want, states)
 			}
 		}
 	})

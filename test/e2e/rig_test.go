@@ -209,7 +209,9 @@ func as(t testing.TB, c *slurmtest.Cluster, user string, argv ...string) string 
 // idle resumes every node and ends every job, so that a test starts from nothing.
 func idle(t testing.TB, c *slurmtest.Cluster) {
 	t.Helper()
-	_, _ = c.As(t.Context(), "root", "scancel", "-Q", "-u", "alice,bob")
+	for _, user := range []string{"alice", "bob"} {
+		_, _ = c.As(t.Context(), "root", "scancel", "-Q", "-u", user)
+	}
 	for _, line := range strings.Fields(as(t, c, "root", "sinfo", "-h", "-N", "-p", "low", "-o", "%N=%T")) {
 		if name, state, _ := strings.Cut(line, "="); strings.HasPrefix(state, "drain") || strings.HasPrefix(state, "down") {
 			_, _ = c.As(t.Context(), "root", "scontrol", "update", "nodename="+name, "state=resume")
