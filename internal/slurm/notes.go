@@ -46,10 +46,10 @@ func (n *notes) number(key, text string) int64 {
 	return v
 }
 
-// hosts expands a host list.
 // noneAssigned is what accounting writes of a job that never had nodes.
 const noneAssigned = "None assigned"
 
+// hosts expands a host list.
 func (n *notes) hosts(key, list string) []string {
 	if clean(list) == "" || list == noneAssigned {
 		return nil
