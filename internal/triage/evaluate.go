@@ -25,6 +25,34 @@ const (
 	RuleJobHeld          = "slurm-job-held"
 	RuleJobLoops         = "slurm-job-loops"
 	RuleJobNeverEligible = "slurm-job-never-starts"
+	RuleGRESCount        = "slurm-gres-differs"
+
+	// About one device.
+	RuleGPULost         = "gpu-lost"
+	RuleGPUHanging      = "gpu-hanging"
+	RuleGPUMissing      = "gpu-missing" // or about a node, when nobody can say which
+	RuleGPURecovery     = "gpu-recovery-due"
+	RuleGPUXID          = "gpu-xid"
+	RuleGPURemapFailed  = "gpu-row-remap-failed"
+	RuleGPURemapPending = "gpu-row-remap-pending"
+	RuleGPUPages        = "gpu-retired-pages"
+	RuleGPUECC          = "gpu-ecc-uncorrectable"
+	RuleGPUNVLink       = "gpu-nvlink-down"
+	RuleGPUPCIe         = "gpu-pcie"
+	RuleGPUThrottle     = "gpu-throttled"
+	RuleGPUHot          = "gpu-hot"
+	RuleGPUCheck        = "gpu-check-failed"
+	RuleGPUFault        = "gpu-fault"
+	RuleGPUTwoOwners    = "gpu-two-owners"
+	RuleMIGPending      = "mig-pending"
+
+	// About the devices of a node together, or its agent.
+	RuleNVSwitch    = "nvswitch-sxid"
+	RuleFabric      = "gpu-fabric-bad"
+	RulePersistence = "gpu-persistence-off"
+	RuleDriver      = "gpu-driver"
+	RuleAgentGone   = "agent-gone"
+	RuleAgentBlind  = "agent-blind"
 )
 
 // rule finds one kind of trouble in a snapshot.
@@ -32,7 +60,10 @@ type rule func(*fleet.Snapshot) []fleet.Finding
 
 // rules in no order that matters: findings are sorted by what they cost.
 func rules() []rule {
-	return []rule{sourceTrouble, notUnderstood, disagreements, nodeTrouble, suspects, jobTrouble}
+	return []rule{
+		sourceTrouble, notUnderstood, disagreements, nodeTrouble, suspects, jobTrouble,
+		deviceTrouble, hostTrouble, gresTrouble,
+	}
 }
 
 // Evaluate lists what is wrong: worst severity first, then by the GPUs it costs. A
