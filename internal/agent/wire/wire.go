@@ -25,6 +25,13 @@ const Version = 1
 // MaxFrame is the longest line either side reads, in bytes.
 const MaxFrame = 4 << 20
 
+// Over HTTPS a client sends GET StreamPath with "Connection: Upgrade" and "Upgrade:
+// StreamProtocol", over HTTP/1.1; after the answer 101 the connection carries frames.
+const (
+	StreamPath     = "/v1/stream"
+	StreamProtocol = "gpuctl-agent"
+)
+
 // Frame is one line. Exactly one of its parts is set.
 type Frame struct {
 	Hello    *Hello    `json:"hello,omitempty"`
