@@ -11,3 +11,5 @@
 // It and the packages below it import fleet, triage, actions and the Charm
 // libraries; never a client, SSH or os/exec.
 package tui
+
+//go:generate go test . -run TestReadmePicture|TestKeysDocument -update
