@@ -1,8 +1,13 @@
 package fleet
 
+import "strconv"
+
 // GPURow is a GPU as a Query sees it. One GPURow may be used for many GPUs, one
 // after the other.
-type GPURow struct{ *GPU }
+type GPURow struct {
+	*GPU
+	Host *Node // for telling free from unknown; may be nil
+}
 
 // GPUFields lists the fields of a GPURow.
 func GPUFields() []Field { return fieldsOf(gpuColumns) }
@@ -11,11 +16,14 @@ func GPUFields() []Field { return fieldsOf(gpuColumns) }
 func (r *GPURow) Field(name string) (Value, bool) { return lookUp(gpuColumns, name, r) }
 
 var gpuColumns = []column[*GPURow]{
-	{field(KindText, "UUID, or node and index", "name", "id", "uuid"), func(r *GPURow) Value { return TextValue(r.ID()) }},
+	{field(KindText, "UUID, or node and index", "name", "id"), func(r *GPURow) Value { return TextValue(r.ID()) }},
+	{field(KindText, "UUID, where an agent tells it", "uuid"), func(r *GPURow) Value { return TextValue(r.UUID) }},
+	{field(KindText, "PCI bus id", "pci"), func(r *GPURow) Value { return TextValue(r.PCI) }},
 	{field(KindText, "host name", "node"), func(r *GPURow) Value { return TextValue(r.Node) }},
 	{field(KindNumber, "index on its node", "index"), func(r *GPURow) Value { return NumberValue(r.Index) }},
 	{field(KindText, "model", "gpu", "model"), func(r *GPURow) Value { return TextValue(r.Model) }},
-	{field(KindText, "users that hold it", "user", "owner"), func(r *GPURow) Value {
+	{field(KindState, "ok, lost, hanging, missing; faulty for all but the first", "state"), (*GPURow).state},
+	{field(KindText, "users that hold it; none: it is free", "user", "owner"), func(r *GPURow) Value {
 		return r.owners(KindText, func(o *Owner) string { return o.User })
 	}},
 	{field(KindState, "ids of jobs that hold it", "job"), func(r *GPURow) Value {
@@ -25,6 +33,51 @@ var gpuColumns = []column[*GPURow]{
 	{field(KindNumber, "watts", "power"), func(r *GPURow) Value { return readingValue(KindNumber, r.Power) }},
 	{field(KindNumber, "utilisation in percent", "util"), func(r *GPURow) Value { return readingValue(KindNumber, r.Util) }},
 	{field(KindSize, "memory used", "mem", "memory"), func(r *GPURow) Value { return readingValue(KindSize, r.MemUsed) }},
+	{field(KindText, "MIG mode and profiles", "mig"), (*GPURow).mig},
+	{field(KindText, "faults that are not cleared: kind and text", "fault", "faults"), (*GPURow).faults},
+	{field(KindState, "XIDs that are not cleared", "xid"), (*GPURow).xids},
+}
+
+// state is how far the device answers; absent while no agent watches it.
+func (r *GPURow) state() Value {
+	word := ""
+	if r.Silent() {
+		word = CondFaulty.String()
+	}
+	return StateValue(string(r.Health.State), nil, word)
+}
+
+func (r *GPURow) mig() Value {
+	var all []string
+	switch r.GPU.MIG.Current {
+	case MIGUnknown, MIGUnsupported:
+	default:
+		all = append(all, string(r.GPU.MIG.Current))
+	}
+	for i := range r.GPU.MIG.Instances {
+		all = append(all, r.GPU.MIG.Instances[i].Profile)
+	}
+	return TextsValue(all)
+}
+
+func (r *GPURow) faults() Value {
+	var all []string
+	for i := range r.Faults {
+		if f := &r.Faults[i]; f.IsOpen() {
+			all = append(all, f.Kind, f.Text)
+		}
+	}
+	return TextsValue(all)
+}
+
+func (r *GPURow) xids() Value {
+	var all []string
+	for i := range r.Faults {
+		if f := &r.Faults[i]; f.IsOpen() && f.Kind == FaultXID {
+			all = append(all, strconv.Itoa(f.Code))
+		}
+	}
+	return StateValue("", all, "")
 }
 
 func readingValue(kind ValueKind, m Reading) Value {
@@ -33,19 +86,49 @@ func readingValue(kind ValueKind, m Reading) Value {
 
 func (r *GPURow) owners(kind ValueKind, get func(*Owner) string) Value {
 	var all []string
-	for i := range r.Owners {
-		all = append(all, get(&r.Owners[i]))
+	for o := range r.holders {
+		all = append(all, get(o))
 	}
-	return Value{Kind: kind, List: all, Absent: len(all) == 0}
+	held := len(all) > 0 || r.Host != nil && r.Host.UseOf(r.GPU) != UseFree
+	return Value{Kind: kind, List: all, Absent: !held}
 }
 
-// Words implements Row: id, node, model and owners.
-func (r *GPURow) Words(yield func(string) bool) {
-	if !yield(r.ID()) || !yield(r.Node) || !yield(r.Model) {
-		return
+// holders yields the owners of the device and of its MIG instances.
+func (r *GPURow) holders(yield func(*Owner) bool) {
+	for i := range r.Owners {
+		if !yield(&r.Owners[i]) {
+			return
+		}
 	}
-	for _, o := range r.Owners {
+	for i := range r.GPU.MIG.Instances {
+		in := &r.GPU.MIG.Instances[i]
+		for k := range in.Owners {
+			if !yield(&in.Owners[k]) {
+				return
+			}
+		}
+	}
+}
+
+// Words implements Row: id, node, model, state, owners, MIG profiles and faults.
+func (r *GPURow) Words(yield func(string) bool) {
+	for _, s := range [...]string{r.ID(), r.Node, r.Model, r.PCI, string(r.Health.State)} {
+		if !yield(s) {
+			return
+		}
+	}
+	for o := range r.holders {
 		if !yield(o.Job.ID) || !yield(o.Name) || !yield(o.User) {
+			return
+		}
+	}
+	for i := range r.GPU.MIG.Instances {
+		if !yield(r.GPU.MIG.Instances[i].Profile) {
+			return
+		}
+	}
+	for i := range r.Faults {
+		if f := &r.Faults[i]; f.IsOpen() && (!yield(f.Kind) || !yield(f.Text)) {
 			return
 		}
 	}

@@ -123,7 +123,7 @@ func TestQueryMatches(t *testing.T) {
 }
 
 func TestQueryOtherRows(t *testing.T) {
-	gpu := &GPURow{&GPU{UUID: "GPU-1", Node: "n1", Model: "h100", Owners: []Owner{{User: "alice", Job: JobKey{ID: "7"}}}}}
+	gpu := &GPURow{GPU: &GPU{UUID: "GPU-1", Node: "n1", Model: "h100", Owners: []Owner{{User: "alice", Job: JobKey{ID: "7"}}}}}
 	finding := &FindingRow{&Finding{Severity: Critical, Title: "n1 is down", Blast: Blast{GPUs: 8, Users: []string{"bob"}}}, queryNow}
 	event := &EventRow{&Event{What: "state", After: "DOWN", Author: "root", At: queryNow.Add(-time.Minute)}, queryNow}
 	for s, row := range map[string]Row{
@@ -188,7 +188,7 @@ func TestFieldTables(t *testing.T) {
 		fields []Field
 		row    Row
 	}{
-		"node": {NodeFields(), queryNode()}, "job": {JobFields(), queryJob()}, "gpu": {GPUFields(), &GPURow{&GPU{}}},
+		"node": {NodeFields(), queryNode()}, "job": {JobFields(), queryJob()}, "gpu": {GPUFields(), &GPURow{GPU: &GPU{}}},
 		"finding": {FindingFields(), &FindingRow{&Finding{}, queryNow}}, "event": {EventFields(), &EventRow{&Event{}, queryNow}},
 	} {
 		seen := map[string]bool{}

@@ -24,7 +24,7 @@ func (d device) open(kinds ...string) []*fleet.Fault {
 	var out []*fleet.Fault
 	for i := range d.Faults {
 		f := &d.Faults[i]
-		if f.Cleared.IsZero() && (len(kinds) == 0 || slices.Contains(kinds, f.Kind)) {
+		if f.IsOpen() && (len(kinds) == 0 || slices.Contains(kinds, f.Kind)) {
 			out = append(out, f)
 		}
 	}

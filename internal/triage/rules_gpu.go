@@ -129,17 +129,30 @@ func (d device) recovery() (fleet.Finding, bool) {
 // recoveryDue is the recovery action that the device asks for, as the driver reads
 // it, or else as its newest XID 154 said.
 func (d device) recoveryDue() (Recovery, bool) {
-	value := 0
-	for _, f := range d.open(fleet.FaultRecovery) {
-		value = f.Code
+	value, read := 0, false
+	for i := range d.Faults {
+		if f := &d.Faults[i]; f.Kind == fleet.FaultRecovery {
+			read = true
+			if f.IsOpen() {
+				value = f.Code
+			}
+		}
 	}
-	var last time.Time
+	if !read {
+		value = d.recoveryTold()
+	}
+	return ExplainRecovery(value), value != 0
+}
+
+// recoveryTold is the recovery action in the newest XID 154.
+func (d device) recoveryTold() int {
+	value, last := 0, time.Time{}
 	for _, f := range d.open(fleet.FaultXID) {
-		if v, ok := recoveryIn(f); ok && value == 0 && !f.Last.Before(last) {
+		if v, ok := recoveryIn(f); ok && !f.Last.Before(last) {
 			value, last = v, f.Last
 		}
 	}
-	return ExplainRecovery(value), value != 0
+	return value
 }
 
 // recoveryChange finds the new value in the words of an XID 154.

@@ -63,9 +63,13 @@ func (h host) check(name string) *fleet.Check {
 	return nil
 }
 
-// gone finds an agent that is not reached. It costs nothing but sight.
+// gone finds an agent that is not reached. It costs nothing but sight; one that is
+// only late may be back at once.
 func (h host) gone() fleet.Finding {
 	f := h.finding(RuleAgentGone, fleet.Warning, "has no agent any more: "+h.Agent.Gone)
+	if h.Agent.Status == fleet.SourceStale {
+		f.Severity, f.Title = fleet.Info, h.Name+" has an agent that is late: "+h.Agent.Gone
+	}
 	f.Blast, f.Actions = fleet.Blast{GPUs: len(h.GPUs)}, nil
 	f.Since = h.Agent.At
 	f.Evidence = []string{"last heard of at " + clock(h.Agent.At)}
@@ -153,7 +157,7 @@ func (h host) nvswitch() []fleet.Finding {
 	var faults []*fleet.Fault
 	add := func(list []fleet.Fault) {
 		for i := range list {
-			if f := &list[i]; f.Kind == fleet.FaultSXID && f.Cleared.IsZero() {
+			if f := &list[i]; f.Kind == fleet.FaultSXID && f.IsOpen() {
 				faults = append(faults, f)
 			}
 		}
