@@ -28,7 +28,7 @@ type link struct {
 
 	hello  *wire.Hello
 	state  *State
-	behind time.Time // since when samples are missing; zero: none is
+	behind bool // a sample was missed, and a full one asked for
 
 	mu    sync.Mutex
 	calls map[string]*call
@@ -47,7 +47,7 @@ func (l *link) patience(d time.Duration) {
 	if l.silence != nil {
 		l.silence.Stop()
 	}
-	l.silence = time.AfterFunc(d, func() { l.cut(fmt.Errorf("%w: nothing heard for %s", ErrSilent, d)) })
+	l.silence = time.AfterFunc(d, func() { l.cut(fmt.Errorf("%w: nothing of use heard for %s", ErrSilent, d)) })
 }
 
 // end tells whoever waits for a reply that none will come.

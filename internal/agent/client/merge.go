@@ -20,15 +20,12 @@ func (l *link) sample(s *wire.Sample) error {
 	case len(s.GPUs) > maxGPUs, len(s.Gone) > maxGPUs:
 		return fmt.Errorf("%w: more than %d GPUs", ErrGarbage, maxGPUs)
 	case s.Full:
-		l.behind = time.Time{}
-	case l.behind.IsZero() && (l.state == nil || s.Seq != l.state.Seq+1):
-		l.behind = time.Now()
+		l.behind = false
+	case !l.behind && (l.state == nil || s.Seq != l.state.Seq+1):
+		l.behind = true
 		return l.ask()
-	case !l.behind.IsZero():
-		if time.Since(l.behind) > 2*l.hello.Interval {
-			return fmt.Errorf("%w: samples are missing, and it does not send a full one", ErrGarbage)
-		}
-		return nil
+	case l.behind:
+		return nil // and it counts as silent until the full one comes
 	}
 	next := l.merge(s)
 	if len(next.GPUs) > maxGPUs {
