@@ -45,7 +45,7 @@ exec unshare --mount --propagation private bash -c '
   set -euo pipefail
   root=$1
   mount -t proc proc "$root/proc"
-  mount --bind /dev "$root/dev"
+  mount --rbind /dev "$root/dev"
   mount --bind /run/lock "$root/run/lock" # ports are shared with the clusters outside
   cd "$root"
   exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
