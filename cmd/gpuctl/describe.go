@@ -43,7 +43,7 @@ func (a *app) describe(ctx context.Context, word, name, cluster, output string) 
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(output, "table", "json", "yaml"); err != nil {
+	if err = checkFormat(output, "table", "json", "yaml"); err != nil {
 		return err
 	}
 	s, err := a.open(ctx, cluster)
@@ -108,12 +108,14 @@ func describeNode(w io.Writer, snap *fleet.Snapshot, n *fleet.Node, now time.Tim
 	for i := range n.GPUs {
 		g := &n.GPUs[i]
 		owner := ""
+		var ownerSb111 strings.Builder
 		for _, o := range g.Owners {
-			owner += "  job " + o.Job.ID + " of " + o.User
+			ownerSb111.WriteString("  job " + o.Job.ID + " of " + o.User)
 			if !o.Proven {
-				owner += " (by index, unproven)"
+				ownerSb111.WriteString(" (by index, unproven)")
 			}
 		}
+		owner += ownerSb111.String()
 		field(w, fmt.Sprintf("gpu %d", g.Index), g.Model+owner)
 	}
 	for _, j := range snap.JobsOn(n.Name) {

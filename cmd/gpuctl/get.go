@@ -56,14 +56,14 @@ func (a *app) get(ctx context.Context, word string, names []string, o getOptions
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(o.output, formats...); err != nil {
+	if err = checkFormat(o.output, formats...); err != nil {
 		return err
 	}
 	query, err := r.query(o.filter)
 	if err != nil {
 		return err
 	}
-	if err := r.checkSort(o.sortBy); err != nil {
+	if err = r.checkSort(o.sortBy); err != nil {
 		return err
 	}
 	s, err := a.open(ctx, o.cluster)
@@ -165,8 +165,7 @@ func (r *resource) selected(s *fleet.Snapshot, now time.Time, names []string) ([
 
 // joinFailures keeps the exit code of the first.
 func joinFailures(errs []error) error {
-	var e *exitError
-	if errors.As(errs[0], &e) {
+	if e, ok := errors.AsType[*exitError](errs[0]); ok {
 		return fail(e.code, errors.Join(errs...))
 	}
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -88,10 +89,8 @@ func findResource(word string) (*resource, error) {
 		if r.name == word || strings.TrimSuffix(r.name, "s") == word {
 			return &r, nil
 		}
-		for _, a := range r.aliases {
-			if a == word {
-				return &r, nil
-			}
+		if slices.Contains(r.aliases, word) {
+			return &r, nil
 		}
 		names = append(names, r.name)
 	}

@@ -39,8 +39,19 @@ func nodeResource() resource {
 	return resource{
 		name: "nodes", aliases: []string{"machines", "machine", "no"}, listKind: "NodeList",
 		columns: []column{
-			{title: "NAME"}, {title: "STATE"}, {title: "GPUS"}, {title: "MODEL"}, {title: "QUEUES"}, {title: "JOBS"}, {title: "REASON"},
-			{title: "BY", wide: true}, {title: "SINCE", wide: true}, {title: "CPUS", wide: true}, {title: "MEM", wide: true}, {title: "VERSION", wide: true}, {title: "CLUSTER", wide: true},
+			{title: "NAME"},
+			{title: "STATE"},
+			{title: "GPUS"},
+			{title: "MODEL"},
+			{title: "QUEUES"},
+			{title: "JOBS"},
+			{title: "REASON"},
+			{title: "BY", wide: true},
+			{title: "SINCE", wide: true},
+			{title: "CPUS", wide: true},
+			{title: "MEM", wide: true},
+			{title: "VERSION", wide: true},
+			{title: "CLUSTER", wide: true},
 		},
 		fields: fleet.NodeFields(),
 		rows: func(s *fleet.Snapshot, now time.Time) []row {

@@ -50,7 +50,7 @@ func (e *Engine) auditBlocker() *Blocker {
 // sourceBlocker refuses a cluster whose source is not live; nil when it is.
 func sourceBlocker(snap *fleet.Snapshot, cluster string, now time.Time) *Blocker {
 	src := snap.SourceOf(cluster)
-	text := ""
+	var text string
 	switch {
 	case src == nil || src.LastSuccess.IsZero():
 		text = cluster + " has not answered yet"

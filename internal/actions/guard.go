@@ -94,7 +94,7 @@ func (p *Plan) confirmWord() string {
 // unconfirmed says what is missing to run the plan at the level; nil when nothing is.
 func (p *Plan) unconfirmed(level Guard, c Confirmation) *Blocker {
 	word := p.confirmWord()
-	text := ""
+	var text string
 	switch {
 	case level == GuardNone || c.Word == word || level == GuardConfirm && c.Yes:
 		return nil

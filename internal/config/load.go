@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 )
@@ -138,9 +139,9 @@ func (c *Config) Audit(getenv func(string) string) string {
 }
 
 func readFrom(files []File) string {
-	for i := len(files) - 1; i >= 0; i-- {
-		if files[i].Read {
-			return files[i].Path
+	for _, file := range slices.Backward(files) {
+		if file.Read {
+			return file.Path
 		}
 	}
 	return "(defaults)"

@@ -135,7 +135,7 @@ func disagreement(views []View) string {
 	open, shut := false, false
 	for i := range views {
 		v := &views[i]
-		word := ""
+		var word string
 		switch v.Condition() {
 		case CondFree, CondBusy:
 			word, open = "open", true

@@ -68,21 +68,21 @@ func (p *queryParser) take(token string) bool {
 }
 
 func (p *queryParser) or() (expr, error) {
-	var any anyOf
+	var either anyOf
 	for {
 		e, err := p.and()
 		if err != nil {
 			return nil, err
 		}
-		any = append(any, e)
+		either = append(either, e)
 		if !p.take("||") {
 			break
 		}
 	}
-	if len(any) == 1 {
-		return any[0], nil
+	if len(either) == 1 {
+		return either[0], nil
 	}
-	return any, nil
+	return either, nil
 }
 
 func (p *queryParser) and() (expr, error) {

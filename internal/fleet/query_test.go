@@ -109,7 +109,7 @@ func TestQueryMatches(t *testing.T) {
 			limit<2d
 			user==bob`},
 	} {
-		for _, s := range strings.Split(strings.TrimSpace(c.list), "\n") {
+		for s := range strings.SplitSeq(strings.TrimSpace(c.list), "\n") {
 			q, err := ParseQuery(strings.TrimSpace(s))
 			if err != nil {
 				t.Errorf("%s: %v", s, err)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -143,9 +144,7 @@ func (f *feed) updateJobs(u *Update, d *differ) bool {
 	before := f.jobs
 	after := make(map[JobKey]*Job, max(len(u.Jobs), len(before)))
 	if !u.Full {
-		for k, j := range before {
-			after[k] = j
-		}
+		maps.Copy(after, before)
 	}
 	changed := false
 	for i := range u.Jobs {

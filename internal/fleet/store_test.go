@@ -66,8 +66,11 @@ func TestStoreJoinsAndSharesRows(t *testing.T) {
 	inStore(t, StoreOptions{Hosts: map[string]string{"k8s/ip-10-0-0-9": "gpu9"}}, func(t *testing.T, s *Store) {
 		s.Update(full([]View{view("ai", "gpu10", BaseIdle), view("ai", "GPU2", BaseIdle), view("ai", "gpu9", BaseIdle)}, job("1", JobRunning, "GPU2")))
 		s.Update(Update{Source: "k8s", Full: true, NoJobs: true, Views: []View{
-			{Cluster: "k8s", Node: "gpu2.example.org", Base: "READY"}, {Cluster: "k8s", Node: "ip-10-0-0-9", Base: "READY"},
-			{Cluster: "k8s", Node: "10.0.0.7", Base: "READY"}, {Cluster: "k8s", Node: "a.one"}, {Cluster: "k8s", Node: "a.two"},
+			{Cluster: "k8s", Node: "gpu2.example.org", Base: "READY"},
+			{Cluster: "k8s", Node: "ip-10-0-0-9", Base: "READY"},
+			{Cluster: "k8s", Node: "10.0.0.7", Base: "READY"},
+			{Cluster: "k8s", Node: "a.one"},
+			{Cluster: "k8s", Node: "a.two"},
 		}})
 		first := settle(s)
 		var names []string

@@ -36,8 +36,7 @@ func newHostKeys(t target) (*hostKeys, error) {
 		return nil, fmt.Errorf("%s: %w: read known_hosts: %w", t.from.Alias, ErrConfig, err)
 	}
 	k.check = check
-	var want *knownhosts.KeyError
-	if errors.As(check(t.keyAddr(), &net.TCPAddr{}, noKey{}), &want) {
+	if want, ok := errors.AsType[*knownhosts.KeyError](check(t.keyAddr(), &net.TCPAddr{}, noKey{})); ok {
 		for _, w := range want.Want {
 			if isAuthority(w) {
 				k.issuers = true

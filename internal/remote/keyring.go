@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func openKeyring(ctx context.Context, t target) *keyring {
 	k := &keyring{}
 	held := k.openAgent(ctx, t.agent)
 	files := k.readFiles(t.identities)
-	certs := k.readCertificates(t, append(held[:len(held):len(held)], files...))
+	certs := k.readCertificates(t, append(slices.Clip(held), files...))
 
 	var configured, rest, local []identity
 	for _, id := range held {

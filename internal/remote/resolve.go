@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,7 +131,7 @@ func (r *resolver) knownHosts() error {
 	if len(global) == 0 {
 		global = []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
 	}
-	files, err := r.paths(append(user[:len(user):len(user)], global...))
+	files, err := r.paths(append(slices.Clip(user), global...))
 	r.t.knownHosts = files
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -47,7 +48,7 @@ const maxInclude = 16
 // read evaluates files in order; one that does not exist says nothing.
 func (c *sshConfig) read(files []string) error {
 	c.out = settings{first: map[string]setting{}, many: map[string][]string{}}
-	for pass := 0; pass < 2; pass++ {
+	for range 2 {
 		for _, f := range files {
 			c.base = filepath.Dir(f)
 			if err := c.file(f, 0); err != nil && !os.IsNotExist(err) {
@@ -102,10 +103,8 @@ func (c *sshConfig) file(path string, depth int) error {
 // note remembers something for error texts, once.
 func (c *sshConfig) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	for _, n := range c.out.notes {
-		if n == text {
-			return
-		}
+	if slices.Contains(c.out.notes, text) {
+		return
 	}
 	c.out.notes = append(c.out.notes, text)
 }
@@ -115,10 +114,8 @@ func (c *sshConfig) set(key string, v setting) {
 		return
 	}
 	if key == "identityfile" || key == "certificatefile" {
-		for _, old := range c.out.many[key] {
-			if old == v.args[0] {
-				return
-			}
+		if slices.Contains(c.out.many[key], v.args[0]) {
+			return
 		}
 		c.out.many[key] = append(c.out.many[key], v.args[0])
 		return

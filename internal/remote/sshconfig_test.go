@@ -163,8 +163,15 @@ func TestGlob(t *testing.T) {
 		pattern, s string
 		want       bool
 	}{
-		{"*", "", true}, {"", "", true}, {"", "a", false}, {"a?c", "abc", true}, {"a?c", "ac", false},
-		{"*.org", "a.b.org", true}, {"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXbYbZ", false}, {"gpu-*", "gpu-", true},
+		{"*", "", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a?c", "abc", true},
+		{"a?c", "ac", false},
+		{"*.org", "a.b.org", true},
+		{"a*b*c", "aXbYbZc", true},
+		{"a*b*c", "aXbYbZ", false},
+		{"gpu-*", "gpu-", true},
 		{strings.Repeat("*a", 40) + "b", strings.Repeat("a", 4000), false},
 	} {
 		if got := glob(c.pattern, c.s); got != c.want {

@@ -20,17 +20,23 @@ func TestWritesAreExactlyThis(t *testing.T) {
 		{func(s Transport) error {
 			return s.UpdateNodes(ctx, []string{"gn1"}, NodeChange{State: "DRAIN", Reason: `see "x"`})
 		}, []string{"scontrol", "update", "nodename=gn1", "state=DRAIN", `reason="see "x""`}},
-		{func(s Transport) error { return s.UpdateNodes(ctx, []string{"gn1"}, NodeChange{State: "RESUME"}) },
-			[]string{"scontrol", "update", "nodename=gn1", "state=RESUME"}},
-		{func(s Transport) error { return s.UpdateJob(ctx, "8_3", JobChange{StartNow: true}) },
-			[]string{"scontrol", "update", "jobid=8_3", "starttime=now"}},
+		{
+			func(s Transport) error { return s.UpdateNodes(ctx, []string{"gn1"}, NodeChange{State: "RESUME"}) },
+			[]string{"scontrol", "update", "nodename=gn1", "state=RESUME"},
+		},
+		{
+			func(s Transport) error { return s.UpdateJob(ctx, "8_3", JobChange{StartNow: true}) },
+			[]string{"scontrol", "update", "jobid=8_3", "starttime=now"},
+		},
 		{func(s Transport) error {
 			return s.UpdateJob(ctx, "8_[4-7%2]", JobChange{
 				Priority: &prio, TimeLimit: "+60", Partition: "low,high", Exclude: []string{"gn1", "gn2"}, Comment: &comment,
 			})
 		}, []string{"scontrol", "update", "jobid=8_[4-7]", "priority=500", "timelimit=+60", "partition=low,high", "excnodelist=gn1,gn2", "comment=x=1 y"}},
-		{func(s Transport) error { return s.UpdateJob(ctx, "1", JobChange{Exclude: []string{}, Comment: &none}) },
-			[]string{"scontrol", "update", "jobid=1", "excnodelist=", "comment="}},
+		{
+			func(s Transport) error { return s.UpdateJob(ctx, "1", JobChange{Exclude: []string{}, Comment: &none}) },
+			[]string{"scontrol", "update", "jobid=1", "excnodelist=", "comment="},
+		},
 		{func(s Transport) error { return s.Requeue(ctx, "8_3", false) }, []string{"scontrol", "requeue", "8_3"}},
 		{func(s Transport) error { return s.Requeue(ctx, "1", true) }, []string{"scontrol", "requeuehold", "1"}},
 		{func(s Transport) error { return s.Hold(ctx, "1") }, []string{"scontrol", "hold", "1"}},

@@ -273,8 +273,13 @@ func mustREST(t *testing.T, opts RESTOptions) Transport {
 
 func TestBadAddressesAreRefused(t *testing.T) {
 	for _, opts := range []RESTOptions{
-		{}, {URL: "slurm.example:6820"}, {URL: "ftp://slurm"}, {URL: "http://"}, {URL: "http://a:b@slurm"},
-		{URL: "http://slurm", APIVersion: "v0.0.37"}, {URL: "http://slurm", APIVersion: "latest"},
+		{},
+		{URL: "slurm.example:6820"},
+		{URL: "ftp://slurm"},
+		{URL: "http://"},
+		{URL: "http://a:b@slurm"},
+		{URL: "http://slurm", APIVersion: "v0.0.37"},
+		{URL: "http://slurm", APIVersion: "latest"},
 	} {
 		if _, err := NewREST(opts); !errors.Is(err, ErrInput) {
 			t.Errorf("%+v: %v", opts, err)

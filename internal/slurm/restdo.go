@@ -52,7 +52,7 @@ func (t *rest) do(ctx context.Context, q request, read func(io.Reader) (answer, 
 			return t.once(ctx, q, read)
 		}
 	case errors.Is(err, errNoPath) && q.db:
-		return a, fmt.Errorf("%w: slurmrestd serves no part of slurmdbd: %v", ErrNoAccounting, err)
+		return a, fmt.Errorf("%w: slurmrestd serves no part of slurmdbd: %s", ErrNoAccounting, err.Error())
 	case errors.Is(err, errNoPath):
 		t.forget(q.api)
 		if again, verr := t.version(ctx); verr == nil && again != q.api {

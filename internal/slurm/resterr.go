@@ -145,14 +145,14 @@ func (t *rest) explainToken(ctx context.Context, q request, tok string, err erro
 	user := t.user(tok)
 	switch {
 	case !suspect || errors.Is(err, errNoPath):
-		return err
+		return err // below, the answer's own class was wrong: only its words stay
 	case !c.expires.IsZero() && !time.Now().Before(c.expires):
-		return fmt.Errorf("%w: the token expired at %s: %v", ErrAuth, c.expires.Format(time.RFC3339), err)
+		return fmt.Errorf("%w: the token expired at %s: %s", ErrAuth, c.expires.Format(time.RFC3339), err.Error())
 	case c.user != "" && c.user != user:
-		return fmt.Errorf("%w: the token is for user %s, but requests are made as %s: make the two agree: %v",
-			ErrAuth, c.user, user, err)
+		return fmt.Errorf("%w: the token is for user %s, but requests are made as %s: make the two agree: %s",
+			ErrAuth, c.user, user, err.Error())
 	case !known(err) && !q.db && versionNumber(q.api) < nestedAPI && t.tokenRefused(ctx, q):
-		return fmt.Errorf("%w: the token is not accepted: %v", ErrAuth, err)
+		return fmt.Errorf("%w: the token is not accepted: %s", ErrAuth, err.Error())
 	}
 	return err
 }

@@ -98,7 +98,7 @@ func rpcLine(line string) (fleet.RPCCount, bool) {
 		return fleet.RPCCount{}, false
 	}
 	r := fleet.RPCCount{Name: strings.TrimSpace(name)}
-	for _, word := range strings.Fields(rest) {
+	for word := range strings.FieldsSeq(rest) {
 		key, value, _ := strings.Cut(word, ":")
 		n, _ := strconv.Atoi(value)
 		switch key {

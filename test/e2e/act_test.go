@@ -138,7 +138,7 @@ func TestCancelOfOneArrayTaskTouchesThatTaskOnly(t *testing.T) {
 		r.act(0, "cancel", id+"_2", "--yes")
 		r.act(0, "cancel", id+"_5", "--yes")
 		states := map[string]string{}
-		for _, line := range strings.Fields(as(t, r.cluster, "root", "squeue", "-h", "-r", "-t", "all", "-j", id, "-o", "%i=%T")) {
+		for line := range strings.FieldsSeq(as(t, r.cluster, "root", "squeue", "-h", "-r", "-t", "all", "-j", id, "-o", "%i=%T")) {
 			k, v, _ := strings.Cut(line, "=")
 			states[strings.TrimPrefix(k, id+"_")] = v
 		}
@@ -216,7 +216,7 @@ func changes(t *testing.T, r *rig) string {
 		t.Fatal(err)
 	}
 	var kept []string
-	for _, line := range strings.Split(log, "\n") {
+	for line := range strings.SplitSeq(log, "\n") {
 		low := strings.ToLower(line)
 		for _, word := range []string{"update_job", "update_node", "kill_job", "_slurm_rpc_kill", "_slurm_rpc_requeue", "_slurm_rpc_suspend", "_slurm_rpc_update", "requeue", "drain"} {
 			if strings.Contains(low, word) {

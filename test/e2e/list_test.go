@@ -38,9 +38,9 @@ type jobItem struct {
 func scontrol(t testing.TB, r *rig, what, key string) map[string]map[string]string {
 	t.Helper()
 	out := map[string]map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(as(t, r.cluster, "root", "scontrol", "show", what, "-o")), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(as(t, r.cluster, "root", "scontrol", "show", what, "-o")), "\n") {
 		rec := map[string]string{}
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			if k, v, ok := strings.Cut(word, "="); ok && rec[k] == "" {
 				rec[k] = v
 			}
@@ -79,7 +79,7 @@ func nodesMatchScontrol(t *testing.T, r *rig) {
 	for _, n := range got {
 		w, s := want[n.Name], n.States[0]
 		// PLANNED and the like come and go with each backfill cycle.
-		if base := strings.Split(w["State"], "+")[0]; s.Base != base {
+		if base, _, _ := strings.Cut(w["State"], "+"); s.Base != base {
 			t.Errorf("%s: base %s, scontrol %s", n.Name, s.Base, base)
 		}
 		if drain := strings.Contains(w["State"], "DRAIN"); drain != strings.Contains(strings.Join(s.Flags, " "), "DRAIN") {
@@ -100,7 +100,7 @@ func nodesMatchScontrol(t *testing.T, r *rig) {
 }
 
 func gpusIn(tres string) (n int) {
-	for _, part := range strings.Split(tres, ",") {
+	for part := range strings.SplitSeq(tres, ",") {
 		if _, err := fmt.Sscanf(part, "gres/gpu=%d", &n); err == nil {
 			return n
 		}
@@ -207,8 +207,15 @@ func outputFormats(t *testing.T, r *rig) {
 
 func badInput(t *testing.T, r *rig) {
 	for _, args := range [][]string{
-		{"get", "unicorns"}, {"get", "nodes", "-o", "xml"}, {"get", "nodes", "--filter", "nosuch:1"}, {"get", "nodes", "--filter", "a &&"},
-		{"get", "nodes", "--sort-by", "beauty"}, {"get", "nodes", "gn[1-"}, {"get", "nodes", "--cluster", "other"}, {"frobnicate"}, {"drain"},
+		{"get", "unicorns"},
+		{"get", "nodes", "-o", "xml"},
+		{"get", "nodes", "--filter", "nosuch:1"},
+		{"get", "nodes", "--filter", "a &&"},
+		{"get", "nodes", "--sort-by", "beauty"},
+		{"get", "nodes", "gn[1-"},
+		{"get", "nodes", "--cluster", "other"},
+		{"frobnicate"},
+		{"drain"},
 	} {
 		a := r.want(2, args...)
 		if n := strings.Count(strings.TrimSpace(a.stderr), "\n"); n > 0 || !strings.HasPrefix(a.stderr, "gpuctl: ") {

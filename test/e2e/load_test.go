@@ -89,7 +89,7 @@ func rpcsOf(b *testing.B, c *slurmtest.Cluster, user string) int {
 		b.Fatal(err)
 	}
 	_, users, _ := strings.Cut(out, "statistics by user")
-	for _, line := range strings.Split(users, "\n") {
+	for line := range strings.SplitSeq(users, "\n") {
 		f := strings.Fields(line)
 		_, count, ok := strings.Cut(line, "count:")
 		if !ok || f[0] != user {

@@ -212,7 +212,7 @@ func idle(t testing.TB, c *slurmtest.Cluster) {
 	for _, user := range []string{"alice", "bob"} {
 		_, _ = c.As(t.Context(), "root", "scancel", "-Q", "-u", user)
 	}
-	for _, line := range strings.Fields(as(t, c, "root", "sinfo", "-h", "-N", "-p", "low", "-o", "%N=%T")) {
+	for line := range strings.FieldsSeq(as(t, c, "root", "sinfo", "-h", "-N", "-p", "low", "-o", "%N=%T")) {
 		if name, state, _ := strings.Cut(line, "="); strings.HasPrefix(state, "drain") || strings.HasPrefix(state, "down") {
 			_, _ = c.As(t.Context(), "root", "scontrol", "update", "nodename="+name, "state=resume")
 		}

@@ -46,9 +46,11 @@ func (f *fake) send(format string, args ...any) error {
 func (f *fake) UpdateNodes(_ context.Context, names []string, c slurm.NodeChange) error {
 	return f.send("node %s %s %q", strings.Join(names, ","), c.State, c.Reason)
 }
+
 func (f *fake) UpdateJob(_ context.Context, id string, c slurm.JobChange) error {
 	return f.send("job %s now=%v exclude=%v limit=%s", id, c.StartNow, c.Exclude, c.TimeLimit)
 }
+
 func (f *fake) Requeue(_ context.Context, id string, hold bool) error {
 	return f.send("requeue %s %v", id, hold)
 }

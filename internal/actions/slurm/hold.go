@@ -91,13 +91,13 @@ func (p *planner) releaseStep(t actions.Target, j *fleet.Job, needs []int) []int
 	})}
 }
 
-func (p *planner) startNowStep(t actions.Target, j *fleet.Job, needs []int) []int {
+func (p *planner) startNowStep(t actions.Target, j *fleet.Job, needs []int) {
 	id := sendID(j)
-	return []int{p.step(actions.Step{
+	p.step(actions.Step{
 		Name: "let " + j.ID + " start now", Op: opStartNow, Target: t, Needs: needs, Args: map[string]string{"id": id},
 		Command: fmt.Sprintf("scontrol update jobid=%s starttime=now", quote(id)),
 		Expect:  "it no longer waits for its begin time",
-	})}
+	})
 }
 
 // excludeStep adds the nodes of --exclude to the job's excluded nodes; without any

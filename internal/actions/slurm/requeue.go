@@ -42,7 +42,7 @@ func (p *planner) requeueable(t actions.Target, j *fleet.Job, before string) boo
 
 // requeueSteps puts a job back and, as asked, changes what must be changed while it
 // is held, releases it, and lets it start at once.
-func (p *planner) requeueSteps(t actions.Target, j *fleet.Job, needs []int) []int {
+func (p *planner) requeueSteps(t actions.Target, j *fleet.Job, needs []int) {
 	o := p.req.Options
 	hold := o.Hold || len(o.Exclude) > 0 // excluded nodes cannot change while it runs
 	word := "requeue"
@@ -60,13 +60,12 @@ func (p *planner) requeueSteps(t actions.Target, j *fleet.Job, needs []int) []in
 	})}
 	needs = p.excludeStep(t, j, needs)
 	if o.Hold {
-		return needs
+		return
 	}
 	if hold {
 		needs = p.releaseStep(t, j, needs)
 	}
 	if o.Now {
-		needs = p.startNowStep(t, j, needs)
+		p.startNowStep(t, j, needs)
 	}
-	return needs
 }

@@ -46,7 +46,7 @@ func (p *planner) checkPartition(name string) {
 	for _, part := range c.Partitions {
 		known = append(known, part.Name)
 	}
-	for _, one := range strings.Split(name, ",") {
+	for one := range strings.SplitSeq(name, ",") {
 		if !slices.Contains(known, one) {
 			p.block(actions.BlockInput, fmt.Sprintf("no partition %s on %s; there are %s", one, p.cluster, strings.Join(known, ", ")))
 		}
