@@ -137,6 +137,7 @@ type Fault struct {
 	PID     int       // the process the driver named; 0: none
 	Process string    // its name
 	Source  string    // "kmsg", "nvml-event", "nvml"
+	PCI     string    `json:",omitempty"` // of the device, as GPU.PCI; for an SXID the switch's
 	Cleared time.Time `json:",omitzero"`
 	By      string    // who or what cleared it
 }
