@@ -60,8 +60,9 @@ type Event struct {
 	At      time.Time
 	Source  string
 	Subject Subject
-	What    string // "state", "reason", "started", "ended", "requeued", "source", "action"
-	Before  string
-	After   string
-	Author  string // who did it, when the source tells
+	What    string // "state", "reason", "started", "ended", "requeued", "source", "action",
+	// "agent", "gpu", "mig", or a fault's kind
+	Before string
+	After  string
+	Author string // who did it, when the source tells
 }

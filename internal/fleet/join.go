@@ -12,13 +12,18 @@ import (
 type join struct {
 	hosts map[string]string // StoreOptions.Hosts
 	prev  map[string]*joined
+	jobs  map[rawJob]*Job      // that hold something now; made while agents report
+	at    map[reportKey]string // node names of the reports
 }
 
 // joined is a node with what it was made of.
 type joined struct {
 	node    *Node
 	views   []*View
-	holders []holder // one for each view
+	holders []holder    // one for each view
+	sources []reportKey // whose reports are of this host
+	report  *HostReport // the best of them; nil without an agent
+	index   int         // in Snapshot.Nodes
 }
 
 // holder is who holds the allocated GPUs of a view, as far as jobs tell.
@@ -27,33 +32,49 @@ type holder struct {
 	owner Owner // of the first of them
 }
 
-// nodes joins the views of all feeds, in natural order of host names.
+// nodes joins the views and reports of all feeds, in natural order of host names.
 func (j *join) nodes(feeds []*feed) []*Node {
 	holders := holdersOf(feeds)
 	hosts := map[string]*joined{}
-	for _, f := range feeds {
-		names := j.names(f)
+	host := func(name string) *joined {
+		if hosts[name] == nil {
+			hosts[name] = &joined{}
+		}
+		return hosts[name]
+	}
+	names := make([]map[viewKey]string, len(feeds))
+	for i, f := range feeds {
+		names[i] = j.names(f)
+	}
+	j.place(feeds, names)
+	for i, f := range feeds {
 		for key, v := range f.views {
-			h := hosts[names[key]]
-			if h == nil {
-				h = &joined{}
-				hosts[names[key]] = h
-			}
+			h := host(names[i][key])
 			h.views = append(h.views, v)
+		}
+		for name, r := range f.hosts {
+			h := host(j.at[reportKey{f.source, name}])
+			h.sources = append(h.sources, reportKey{f.source, name})
+			if r.better(h.report) {
+				h.report = r
+			}
 		}
 	}
 	out := make([]*Node, 0, len(hosts))
 	for name, h := range hosts {
-		h.finish(name, holders, j.prev[name])
+		j.finish(h, name, holders, j.prev[name])
 		out = append(out, h.node)
 	}
-	j.prev = hosts
 	slices.SortFunc(out, func(a, b *Node) int { return CompareNatural(a.Name, b.Name) })
+	for i, n := range out {
+		hosts[n.Name].index = i
+	}
+	j.prev = hosts
 	return out
 }
 
 // finish makes the node, or takes the one before when nothing changed.
-func (h *joined) finish(name string, holders map[viewKey]holder, prev *joined) {
+func (j *join) finish(h *joined, name string, holders map[viewKey]holder, prev *joined) {
 	slices.SortFunc(h.views, func(a, b *View) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node))
 	})
@@ -62,7 +83,7 @@ func (h *joined) finish(name string, holders map[viewKey]holder, prev *joined) {
 		h.holders[i] = holders[keyOf(v)]
 	}
 	if prev != nil && slices.Equal(prev.views, h.views) && slices.Equal(prev.holders, h.holders) {
-		h.node = prev.node
+		h.node = j.updated(prev, h.report)
 		return
 	}
 	n := &Node{Name: name, Views: make([]View, len(h.views))}
@@ -70,7 +91,7 @@ func (h *joined) finish(name string, holders map[viewKey]holder, prev *joined) {
 		n.Views[i] = *v
 	}
 	n.Disagree = disagreement(n.Views)
-	n.GPUs = gpusOf(name, n.Views, h.holders)
+	j.equip(n, h.holders, h.report)
 	h.node = n
 }
 

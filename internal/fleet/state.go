@@ -16,8 +16,9 @@ type state struct {
 	timeline timeline
 	join     join
 	prev     *Snapshot
-	// What the next snapshot must make anew.
+	// What the next snapshot must make anew: everything, or some hosts' rows only.
 	rowsChanged bool
+	hosts       []reportKey
 }
 
 // feed is the last word of one source.
@@ -27,8 +28,9 @@ type feed struct {
 	views   map[viewKey]*View
 	jobs    map[JobKey]*Job
 	sorted  []*Job // jobs, newest first
+	hosts   map[string]*HostReport
 	// hadViews and hadJobs are set from the first full set on: what is in that is no news.
-	hadViews, hadJobs bool
+	hadViews, hadJobs, hadHosts bool
 }
 
 // viewKey names a node as its scheduler does.
@@ -71,12 +73,14 @@ func (s *state) update(u *Update) bool {
 	d := &differ{source: u.Source, at: u.At, add: s.timeline.add}
 	views := f.updateViews(u, d)
 	jobs := f.updateJobs(u, d)
-	s.rowsChanged = s.rowsChanged || views || jobs
+	hosts, reshaped := f.updateHosts(u, d)
+	s.hosts = append(s.hosts, hosts...)
+	s.rowsChanged = s.rowsChanged || views || jobs || reshaped
 	if u.Cluster != nil {
 		c := *u.Cluster
 		f.cluster = &c
 	}
-	return views || jobs || u.Cluster != nil
+	return views || jobs || reshaped || len(hosts) > 0 || u.Cluster != nil
 }
 
 // updateViews applies the views and reports whether any changed. An unchanged view
@@ -240,18 +244,23 @@ func (s *state) snapshot(now time.Time) *Snapshot {
 		next.Seq = s.prev.Seq + 1
 	}
 	var snap *Snapshot
-	if s.rowsChanged {
+	switch {
+	case s.rowsChanged:
 		feeds := s.sortedFeeds()
 		for _, f := range feeds {
 			next.Jobs = append(next.Jobs, f.sorted...)
 		}
 		next.Nodes = s.join.nodes(feeds)
 		snap = NewSnapshot(next)
-		s.rowsChanged = false
-	} else {
+	case len(s.hosts) > 0:
+		next.Jobs = s.prev.Jobs
+		next.Nodes, next.lookups = s.join.refresh(s.prev, s.feeds, s.hosts)
+		snap = &next
+	default:
 		next.Nodes, next.Jobs, next.lookups = s.prev.Nodes, s.prev.Jobs, s.prev.lookups
 		snap = &next
 	}
+	s.rowsChanged, s.hosts = false, nil
 	s.prev = snap
 	return snap
 }

@@ -351,6 +351,11 @@ func TestSameMissesNoField(t *testing.T) {
 	}
 	check(View{}, func(a, b any) bool { return sameView(a.(*View), b.(*View)) })
 	check(Job{}, func(a, b any) bool { return sameJob(a.(*Job), b.(*Job)) })
+	check(HostReport{}, func(a, b any) bool { return sameReport(a.(*HostReport), b.(*HostReport)) })
+	check(AgentInfo{}, func(a, b any) bool { return sameAgent(a.(*AgentInfo), b.(*AgentInfo)) })
+	check(GPU{}, func(a, b any) bool { return sameGPU(a.(*GPU), b.(*GPU)) })
+	check(MIGState{}, func(a, b any) bool { return sameMIG(a.(*MIGState), b.(*MIGState)) })
+	check(MIGInstance{}, func(a, b any) bool { return sameInstance(*a.(*MIGInstance), *b.(*MIGInstance)) })
 	check(GRES{}, func(a, b any) bool { return sameGRES([]GRES{*a.(*GRES)}, []GRES{*b.(*GRES)}) })
 }
 
@@ -363,7 +368,7 @@ func change(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
-	case reflect.Uint8:
+	case reflect.Uint8, reflect.Uint64:
 		v.SetUint(1)
 	case reflect.Float64:
 		v.SetFloat(7)

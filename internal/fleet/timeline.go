@@ -31,6 +31,7 @@ type differ struct {
 	source string
 	at     time.Time
 	add    func(Event)
+	agents []agentChange // not told yet
 }
 
 func (d *differ) event(s Subject, what, before, after, author string) {
