@@ -1,6 +1,10 @@
 package agent
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/gpuctl/gpuctl/internal/agent/mig"
+)
 
 // The classes of failure of a Driver, wrapped with what was asked.
 var (
@@ -13,7 +17,7 @@ var (
 	// ErrLost: the device is lost to the driver.
 	ErrLost = errors.New("GPU is lost")
 	// ErrInUse: something holds the device.
-	ErrInUse = errors.New("GPU in use")
+	ErrInUse = mig.ErrInUse
 	// ErrNotFound: no such device here.
 	ErrNotFound = errors.New("no such GPU")
 )
