@@ -16,8 +16,10 @@ type GPU struct {
 	Model  string
 	Serial string
 	PCI    string // bus id as NVML prints it: 00000000:05:00.0
-	VBIOS  string
-	Owners []Owner `json:",omitzero"`
+	// PCIDevice is the PCI device and vendor id as NVML has it, 0x233010DE; 0: not told.
+	PCIDevice uint32 `json:",omitempty"`
+	VBIOS     string
+	Owners    []Owner `json:",omitzero"`
 	// Health is how far the device answers; zero when no agent watches it.
 	Health    GPUHealth    `json:",omitzero"`
 	Temp      Reading      `json:",omitzero"` // degrees Celsius
