@@ -86,28 +86,11 @@ func readingValue(kind ValueKind, m Reading) Value {
 
 func (r *GPURow) owners(kind ValueKind, get func(*Owner) string) Value {
 	var all []string
-	for o := range r.holders {
+	for o := range r.Holders {
 		all = append(all, get(o))
 	}
 	held := len(all) > 0 || r.Host != nil && r.Host.UseOf(r.GPU) != UseFree
 	return Value{Kind: kind, List: all, Absent: !held}
-}
-
-// holders yields the owners of the device and of its MIG instances.
-func (r *GPURow) holders(yield func(*Owner) bool) {
-	for i := range r.Owners {
-		if !yield(&r.Owners[i]) {
-			return
-		}
-	}
-	for i := range r.GPU.MIG.Instances {
-		in := &r.GPU.MIG.Instances[i]
-		for k := range in.Owners {
-			if !yield(&in.Owners[k]) {
-				return
-			}
-		}
-	}
 }
 
 // Words implements Row: id, node, model, state, owners, MIG profiles and faults.
@@ -117,7 +100,7 @@ func (r *GPURow) Words(yield func(string) bool) {
 			return
 		}
 	}
-	for o := range r.holders {
+	for o := range r.Holders {
 		if !yield(o.Job.ID) || !yield(o.Name) || !yield(o.User) {
 			return
 		}

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,19 +20,12 @@ const (
 
 // UseOf says whether somebody holds the node's GPU.
 func (n *Node) UseOf(g *GPU) Use {
-	nameless := len(g.Owners) > 0
-	for i := range g.Owners {
-		if g.Owners[i].Job.ID != "" {
+	nameless := false
+	for o := range g.Holders {
+		if o.Job.ID != "" {
 			return UseHeld
 		}
-	}
-	for i := range g.MIG.Instances {
-		for _, o := range g.MIG.Instances[i].Owners {
-			if o.Job.ID != "" {
-				return UseHeld
-			}
-			nameless = true
-		}
+		nameless = true
 	}
 	switch {
 	case nameless || len(g.Processes) > 0:
@@ -57,6 +52,30 @@ func (n *Node) hasHiddenHolders() bool {
 	return allocated > owned
 }
 
+// Holders yields the owners of the device and of its MIG instances.
+func (g *GPU) Holders(yield func(*Owner) bool) {
+	for i := range g.Owners {
+		if !yield(&g.Owners[i]) {
+			return
+		}
+	}
+	for i := range g.MIG.Instances {
+		in := &g.MIG.Instances[i]
+		for k := range in.Owners {
+			if !yield(&in.Owners[k]) {
+				return
+			}
+		}
+	}
+}
+
+// ByPlace is the instances in the order of their places.
+func ByPlace(all []MIGInstance) []MIGInstance {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b MIGInstance) int { return cmp.Compare(a.Start, b.Start) })
+	return out
+}
+
 // Silent reports a device that is watched and does not answer.
 func (g *GPU) Silent() bool {
 	switch g.Health.State {
@@ -70,32 +89,54 @@ func (g *GPU) Silent() bool {
 // IsOpen reports a fault that nobody and nothing has cleared.
 func (f *Fault) IsOpen() bool { return f.Cleared.IsZero() }
 
-// GPU returns the device of that ID with its node, or nil: by UUID, or as node:index.
-func (s *Snapshot) GPU(id string) (*GPU, *Node) {
-	for _, n := range s.Nodes {
-		for i := range n.GPUs {
-			if g := &n.GPUs[i]; g.UUID == id && id != "" {
-				return g, n
-			}
+// UseOfInstance says whether somebody holds an instance of the device.
+func (g *GPU) UseOfInstance(in *MIGInstance) Use {
+	for i := range in.Owners {
+		if in.Owners[i].Job.ID != "" {
+			return UseHeld
 		}
 	}
-	node, index, ok := cutLast(id, ':')
-	if !ok {
-		return nil, nil
+	onIt := func(p GPUProcess) bool { return p.Instance == in.ID }
+	if len(in.Owners) > 0 || g.Silent() || slices.ContainsFunc(g.Processes, onIt) {
+		return UseUnknown
 	}
-	if n := s.Node(node); n != nil {
-		for i := range n.GPUs {
-			if strconv.Itoa(n.GPUs[i].Index) == index {
-				return &n.GPUs[i], n
-			}
+	return UseFree
+}
+
+// GPU returns the node's device of that ID, or nil.
+func (n *Node) GPU(id string) *GPU {
+	for i := range n.GPUs {
+		if g := &n.GPUs[i]; g.UUID == id && id != "" || g.UUID == "" && g.ID() == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// GPU returns the device that a person means by id, with its node, or nil: by UUID, or
+// as node:index.
+func (s *Snapshot) GPU(id string) (*GPU, *Node) {
+	if i := strings.LastIndexByte(id, ':'); i >= 0 {
+		if n := s.Node(id[:i]); n != nil && n.gpuAt(id[i+1:]) != nil {
+			return n.gpuAt(id[i+1:]), n
+		}
+	}
+	for _, n := range s.Nodes {
+		if n.Agent == nil {
+			continue // nobody tells UUIDs there
+		}
+		if g := n.GPU(id); g != nil {
+			return g, n
 		}
 	}
 	return nil, nil
 }
 
-func cutLast(s string, sep byte) (before, after string, ok bool) {
-	if i := strings.LastIndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
+func (n *Node) gpuAt(index string) *GPU {
+	for i := range n.GPUs {
+		if strconv.Itoa(n.GPUs[i].Index) == index {
+			return &n.GPUs[i]
+		}
 	}
-	return s, "", false
+	return nil
 }

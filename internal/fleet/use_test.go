@@ -68,7 +68,7 @@ func TestQueryGPU(t *testing.T) {
 }
 
 func TestSnapshotFindsGPUs(t *testing.T) {
-	s := NewSnapshot(Snapshot{Nodes: []*Node{{Name: "n1", GPUs: []GPU{{Node: "n1", Index: 0, UUID: "GPU-a"}, {Node: "n1", Index: 4}}}}})
+	s := NewSnapshot(Snapshot{Nodes: []*Node{{Name: "n1", Agent: &AgentInfo{}, GPUs: []GPU{{Node: "n1", Index: 0, UUID: "GPU-a"}, {Node: "n1", Index: 4}}}}})
 	for id, index := range map[string]int{"GPU-a": 0, "n1:0": 0, "n1:4": 4} {
 		if g, n := s.GPU(id); g == nil || g.Index != index || n.Name != "n1" {
 			t.Errorf("%s: %+v", id, g)

@@ -50,13 +50,8 @@ func (d device) owners() []fleet.Owner {
 			out = append(out, o)
 		}
 	}
-	for _, o := range d.Owners {
-		add(o)
-	}
-	for i := range d.MIG.Instances {
-		for _, o := range d.MIG.Instances[i].Owners {
-			add(o)
-		}
+	for o := range d.Holders {
+		add(*o)
 	}
 	for i := range d.Processes {
 		add(d.Processes[i].Owner)

@@ -87,7 +87,7 @@ func TestEvaluateDevices(t *testing.T) {
 		"retired pages":      {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckRetiredPages, fleet.CheckWarn)} }, "gpu-retired-pages warning 512 drain", "to retire"},
 		"new check":          {func(g *fleet.GPU) { g.Checks = []fleet.Check{check("inforom", fleet.CheckBad)} }, "gpu-check-failed warning 512 drain", "fails the check inforom"},
 		"unreadable check":   {func(g *fleet.GPU) { g.Checks = []fleet.Check{check("inforom", fleet.CheckUnreadable)} }, "", ""},
-		"hot":                {func(g *fleet.GPU) { g.Temp = fleet.Read(88) }, "gpu-hot warning 512 drain", "is at 88 °C, its own limit is 87 °C"},
+		"hot":                {func(g *fleet.GPU) { g.Temp = fleet.Read(88) }, "gpu-hot warning 512 drain", "is at 88 C, its own limit is 87 C"},
 		"hot, limit unknown": {func(g *fleet.GPU) { g.Temp, g.TempLimit = fleet.Read(95), fleet.Absent(fleet.Unsupported, "") }, "", ""},
 		"cleared":            {func(g *fleet.GPU) { f := xid(79, ""); f.Cleared = now; g.Faults = []fleet.Fault{f} }, "", ""},
 		"unwatched":          {func(g *fleet.GPU) { g.Health = fleet.GPUHealth{}; g.Faults = []fleet.Fault{xid(79, "")} }, "", ""},

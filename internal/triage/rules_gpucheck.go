@@ -134,7 +134,7 @@ func ruleFor(c *fleet.Check) checkRule {
 func (d device) conditions() []fleet.Finding {
 	var out []fleet.Finding
 	if d.Temp.Quality == fleet.Known && d.TempLimit.Quality == fleet.Known && d.Temp.Value >= d.TempLimit.Value {
-		f := d.finding(RuleGPUHot, fleet.Warning, fmt.Sprintf("is at %.0f °C, its own limit is %.0f °C", d.Temp.Value, d.TempLimit.Value), d.owners())
+		f := d.finding(RuleGPUHot, fleet.Warning, fmt.Sprintf("is at %.0f C, its own limit is %.0f C", d.Temp.Value, d.TempLimit.Value), d.owners())
 		f.Evidence = append(f.Evidence, "the driver slows it down from there on")
 		f.Advice = "look at cooling and airflow; drain the node if it stays"
 		out = append(out, f)

@@ -20,6 +20,10 @@ type Line struct {
 	Label string // in front of Text; may be empty
 	Text  string
 	Tone  theme.Name
+	// Draw draws it in so many cells instead of Text, on one line.
+	Draw func(th *theme.Theme, width int) string
+	// Tail draws behind the text what there is room for on its last line.
+	Tail func(th *theme.Theme, width int) string
 }
 
 // Doc is a document, top to bottom.
@@ -82,16 +86,34 @@ func (l Line) render(th *theme.Theme, width int) []string {
 		indent = min(max(labelWidth, line.Width(l.Label)+1), width/2)
 	}
 	room := max(1, width-indent)
-	var out []string
-	for i, part := range line.Wrap(l.Text, room) {
+	lead := line.Spaces(indent)
+	if indent > 0 {
+		lead = th.Paint(theme.Dim, line.Fit(l.Label, indent-1, th.Glyphs.Ellipsis)) + " "
+	}
+	if l.Draw != nil {
+		return []string{lead + l.Draw(th, room)}
+	}
+	parts := line.Wrap(l.Text, room)
+	out := make([]string, 0, len(parts))
+	for _, part := range parts {
 		part = line.Cut(part, room, "") // very narrow, a wrapped part can stick out
-		lead := line.Spaces(indent)
-		if i == 0 && indent > 0 {
-			lead = th.Paint(theme.Dim, line.Fit(l.Label, indent-1, th.Glyphs.Ellipsis)) + " "
-		}
 		out = append(out, lead+th.Paint(l.Tone, part))
+		lead = line.Spaces(indent)
+	}
+	if n := len(parts) - 1; l.Tail != nil && n >= 0 {
+		out[n] += l.tail(th, room-line.Width(parts[n]))
 	}
 	return out
+}
+
+// leastTail is the narrowest tail that tells anything.
+const leastTail = 4
+
+func (l Line) tail(th *theme.Theme, room int) string {
+	if room < leastTail+2 {
+		return ""
+	}
+	return "  " + l.Tail(th, room-2)
 }
 
 // Plain is the document without styles, for copying.

@@ -23,6 +23,10 @@ func Finding(s *fleet.Snapshot, f *fleet.Finding, m words.Moment) Doc {
 		if jobs := s.FindJobs(f.Subject.Cluster, f.Subject.Name); len(jobs) > 0 {
 			return Job(s, jobs[0], m)
 		}
+	case fleet.KindGPU:
+		if g, n := s.GPU(f.Subject.Name); g != nil {
+			return GPU(s, n, g, m)
+		}
 	case fleet.KindSource:
 		d.finding(f, m)
 		d.sourceState(s, f.Subject.Name, m)
@@ -30,6 +34,16 @@ func Finding(s *fleet.Snapshot, f *fleet.Finding, m words.Moment) Doc {
 	}
 	d.finding(f, m)
 	return d
+}
+
+// deviceFindings are those about the devices of a node.
+func (d *Doc) deviceFindings(s *fleet.Snapshot, n *fleet.Node, m words.Moment) {
+	for i := range s.Findings {
+		f := &s.Findings[i]
+		if f.Subject.Kind == fleet.KindGPU && n.GPU(f.Subject.Name) != nil {
+			d.finding(f, m)
+		}
+	}
 }
 
 func (d *Doc) finding(f *fleet.Finding, m words.Moment) {
@@ -103,6 +117,10 @@ func Event(s *fleet.Snapshot, e *fleet.Event, m words.Moment) Doc {
 	case fleet.KindJob:
 		if jobs := s.FindJobs(e.Subject.Cluster, e.Subject.Name); len(jobs) > 0 {
 			return append(d, Job(s, jobs[0], m)...)
+		}
+	case fleet.KindGPU:
+		if g, n := s.GPU(e.Subject.Name); g != nil {
+			return append(d, GPU(s, n, g, m)...)
 		}
 	case fleet.KindSource:
 		d.sourceState(s, e.Subject.Name, m)

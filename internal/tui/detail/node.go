@@ -24,10 +24,16 @@ func Node(s *fleet.Snapshot, n *fleet.Node, m words.Moment) Doc {
 	for _, f := range findingsOf(s, fleet.KindNode, n.Name) {
 		d.finding(f, m)
 	}
+	d.deviceFindings(s, n, m)
 	for i := range n.Views {
 		d.view(s, n.Name, &n.Views[i], m)
 	}
-	d.gpus(n)
+	if n.Agent != nil {
+		d.strip(n, m)
+		d.agent(n.Agent, m)
+	} else {
+		d.gpus(n)
+	}
 	d.jobsOn(s, n.Name, m)
 	d.events(s, fleet.KindNode, n.Name, m)
 	for i := range n.Views {
@@ -162,12 +168,8 @@ func owner(g *fleet.GPU) string {
 		return "no owner known"
 	}
 	parts := make([]string, 0, len(g.Owners))
-	for _, o := range g.Owners {
-		text := fmt.Sprintf("%s %s %s", o.Job.ID, o.Name, o.User)
-		if !o.Proven {
-			text += " (by index, unproven)"
-		}
-		parts = append(parts, text)
+	for i := range g.Owners {
+		parts = append(parts, ownerText(&g.Owners[i]))
 	}
 	return strings.Join(parts, " AND ")
 }

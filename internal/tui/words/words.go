@@ -2,7 +2,7 @@
 // shows: spans, counts, states, limits. Everything in it is a pure function of its
 // arguments; an absent value is "-", never 0.
 //
-// It imports fleet, and line to make text from outside safe.
+// It imports fleet, trace, and line to make text from outside safe.
 package words
 
 import (

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/tui/trace"
 )
 
 // Zone is one way to show absolute times.
@@ -61,6 +62,7 @@ func (z Zone) Stamp(t time.Time) string {
 type Moment struct {
 	Now  time.Time
 	Zone Zone
+	Past *trace.Log // the last readings of GPUs; may be nil
 }
 
 // Since writes a time with its age: "2026-11-30 13:59:12Z (4m ago)".

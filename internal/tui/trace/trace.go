@@ -1,0 +1,123 @@
+// Package trace keeps the last readings of GPUs for sparklines: bounded, in memory,
+// gone with the console. Prometheus has the history that lasts.
+//
+// A Log is used by one goroutine. It imports fleet only.
+package trace
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+const (
+	// Every is the time that one point stands for.
+	Every = 10 * time.Second
+	// Points is how many are kept: ten minutes.
+	Points = 60
+	// maxDevices bounds the memory of a Log to about 12 MB; devices beyond it have no
+	// history.
+	maxDevices = 16_384
+)
+
+// Log is the history of many devices. The zero Log is empty and ready; so is nil, for
+// reading.
+type Log struct {
+	devices map[string]*ring // by UUID
+}
+
+// Past is a device's readings, oldest first, equally many of each. What was not read
+// is not a number.
+type Past struct{ Util, Temp, Power []float64 }
+
+// ring is the points of one device.
+type ring struct {
+	points [Points][3]float32
+	next   int // where the next point goes
+	n      int
+	opened time.Time // when the newest point began
+	at     time.Time // of the newest reading
+	round  uint64    // of Feed, that saw the device
+}
+
+// Feed takes the readings of a snapshot that are new.
+func (l *Log) Feed(s *fleet.Snapshot) {
+	if l.devices == nil {
+		l.devices = map[string]*ring{}
+	}
+	seen := 0
+	for _, n := range s.Nodes {
+		if n.Agent == nil {
+			continue
+		}
+		for i := range n.GPUs {
+			if g := &n.GPUs[i]; g.UUID != "" && l.add(g, s.Seq) {
+				seen++
+			}
+		}
+	}
+	if seen < len(l.devices) {
+		l.forget(s.Seq)
+	}
+}
+
+// add notes a device's readings; false when there is no room for it.
+func (l *Log) add(g *fleet.GPU, round uint64) bool {
+	r := l.devices[g.UUID]
+	if r == nil {
+		if len(l.devices) >= maxDevices {
+			return false
+		}
+		r = &ring{}
+		l.devices[g.UUID] = r
+	}
+	r.round = round
+	if g.At.After(r.at) {
+		r.at = g.At
+		r.put(g)
+	}
+	return true
+}
+
+// put opens a new point when the newest has lasted its time, and else replaces it.
+func (r *ring) put(g *fleet.GPU) {
+	if r.n == 0 || g.At.Sub(r.opened) >= Every {
+		r.opened = g.At
+		r.next = (r.next + 1) % Points
+		r.n = min(r.n+1, Points)
+	}
+	r.points[(r.next+Points-1)%Points] = [3]float32{value(g.Util), value(g.Temp), value(g.Power)}
+}
+
+func value(m fleet.Reading) float32 {
+	if m.Quality != fleet.Known {
+		return float32(math.NaN())
+	}
+	return float32(m.Value)
+}
+
+// forget drops the devices that a round did not see.
+func (l *Log) forget(round uint64) {
+	for id, r := range l.devices {
+		if r.round != round {
+			delete(l.devices, id)
+		}
+	}
+}
+
+// Of is the history of a device; empty when there is none.
+func (l *Log) Of(uuid string) Past {
+	if l == nil || l.devices[uuid] == nil {
+		return Past{}
+	}
+	r := l.devices[uuid]
+	var p Past
+	for i := range r.n {
+		point := r.points[(r.next-r.n+i+Points)%Points]
+		p.Util = append(p.Util, float64(point[0]))
+		p.Temp = append(p.Temp, float64(point[1]))
+		p.Power = append(p.Power, float64(point[2]))
+	}
+	return p
+}
