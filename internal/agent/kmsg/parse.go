@@ -20,7 +20,7 @@ type Event struct {
 	Process string
 	Text    string // one line, the driver's words
 	At      time.Time
-	Seq     uint64 // of the record: grows within a boot
+	Seq     uint64 // of the record, or where its line ends in a plain file: grows within a boot
 }
 
 const bus = `([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-7])?)`

@@ -22,7 +22,8 @@ type Reader struct {
 	Lost func(records uint64)
 
 	parser Parser
-	last   uint64 // sequence number of the last record with a header
+	last   uint64 // sequence number of the last record of /dev/kmsg
+	offset int64  // how far a plain file was read
 }
 
 // poll is how often a plain file is looked at for more. /dev/kmsg is waited on.
@@ -32,7 +33,7 @@ const poll = 100 * time.Millisecond
 const maxRecord = 16 << 10
 
 // Run reads what the log holds and then what is added, until ctx ends. Any other end is
-// an error; Run may then be called again.
+// an error; Run may then be called again and goes on where it was.
 func (r *Reader) Run(ctx context.Context) error {
 	f, err := os.OpenFile(r.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -54,6 +55,7 @@ func (r *Reader) Run(ctx context.Context) error {
 // device reads /dev/kmsg, where one Read is one record.
 func (r *Reader) device(ctx context.Context, f io.Reader) error {
 	buf := make([]byte, maxRecord)
+	read := r.last
 	for {
 		n, err := f.Read(buf)
 		switch {
@@ -64,7 +66,15 @@ func (r *Reader) device(ctx context.Context, f io.Reader) error {
 		case err != nil:
 			return fmt.Errorf("kernel log: %w", err)
 		}
-		r.record(string(buf[:n]), 0)
+		rec := parseRecord(string(buf[:n]))
+		if rec.bare || rec.seq <= read {
+			continue
+		}
+		if r.last > 0 && rec.seq > r.last+1 && r.Lost != nil {
+			r.Lost(rec.seq - r.last - 1)
+		}
+		r.last = rec.seq
+		r.emit(rec)
 	}
 }
 
@@ -72,21 +82,22 @@ func (r *Reader) device(ctx context.Context, f io.Reader) error {
 // from its start.
 func (r *Reader) follow(ctx context.Context, f *os.File) error {
 	var line []byte
-	var offset int64
 	buf := make([]byte, maxRecord)
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		n, err := f.ReadAt(buf, offset)
+		n, err := f.ReadAt(buf, r.offset)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("kernel log: %w", err)
 		}
 		for rest := buf[:n]; len(rest) > 0; {
 			part, after, ended := bytes.Cut(rest, []byte("\n"))
-			offset += int64(len(rest) - len(after))
+			r.offset += int64(len(rest) - len(after))
 			line = append(line, part[:min(len(part), maxRecord-len(line))]...)
 			if rest = after; ended {
-				r.record(string(line), uint64(offset))
+				rec := parseRecord(string(line))
+				rec.seq = uint64(r.offset)
+				r.emit(rec)
 				line = line[:0]
 			}
 		}
@@ -98,24 +109,17 @@ func (r *Reader) follow(ctx context.Context, f *os.File) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
-		if info, err := f.Stat(); err == nil && info.Size() < offset {
-			offset, line = 0, line[:0]
+		if info, err := f.Stat(); err == nil && info.Size() < r.offset {
+			r.offset, line = 0, line[:0]
 		}
 	}
 }
 
-// record takes one record. A line without header is numbered by where it ends in its
-// file, and happened now.
-func (r *Reader) record(raw string, offset uint64) {
-	rec := parseRecord(raw)
+// emit tells what a record says. A line without header happened now.
+func (r *Reader) emit(rec record) {
 	at := r.Booted.Add(rec.since)
 	if rec.bare {
-		rec.seq, at = offset, time.Now()
-	} else {
-		if r.last > 0 && rec.seq > r.last+1 && r.Lost != nil && offset == 0 {
-			r.Lost(rec.seq - r.last - 1)
-		}
-		r.last = rec.seq
+		at = time.Now()
 	}
 	for _, e := range r.parser.Parse(rec.text) {
 		e.At, e.Seq = at, rec.seq
