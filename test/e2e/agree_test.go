@@ -71,6 +71,9 @@ func threeTransportsAgree(t *testing.T, r *rig) {
 		cmpopts.SortSlices(strings.Compare),
 	}
 	jobs := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Job{}, "Raw")}
+	if !r.cluster.Since(23, 11) { // older slurmrestd does not tell where a job is planned
+		jobs = append(jobs, cmpopts.IgnoreFields(fleet.Job{}, "SchedNodes"))
+	}
 
 	var diff string
 	for range 5 { // the cluster lives: a difference counts only when it stays
