@@ -39,6 +39,8 @@ func table() []room {
 		actions, sources      = "internal/actions", "internal/sources"
 		slurm, kube, remote   = "internal/slurm", "internal/kube", "internal/remote"
 		agent, wire           = "internal/agent", "internal/agent/wire"
+		pci, kmsg, host       = "internal/agent/pci", "internal/agent/kmsg", "internal/agent/host"
+		faults, mig, metrics  = "internal/agent/faults", "internal/agent/mig", "internal/agent/metrics"
 		everything            = "everything"
 	)
 	ui := []string{"charm.land/bubbletea", "charm.land/bubbles", "charm.land/lipgloss"}
@@ -54,24 +56,32 @@ func table() []room {
 		{slurm, []string{fleet, remote}, nil},
 		{kube, []string{fleet}, k8s},
 		{wire, []string{fleet}, nil},
-		{"internal/agent/client", []string{wire, remote}, nil},
-		{"internal/agent/nvml", []string{agent}, nvml},
-		{agent, []string{wire, fleet}, nil},
+		{"internal/agent/client", []string{wire, fleet, remote}, nil},
+		{"internal/agent/nvml", []string{agent, mig, fleet}, nvml},
+		{pci, nil, nil},
+		{kmsg, []string{pci, fleet}, nil},
+		{host, []string{fleet}, nil},
+		{faults, []string{kmsg, pci, fleet}, nil},
+		{metrics, []string{wire, fleet}, nil},
+		{mig, []string{wire, fleet}, nil},
+		{"internal/agent/mig/migtest", []string{mig, fleet}, nil},
+		{"internal/agent/agenttest", []string{agent, host, mig, wire, fleet}, nil},
+		{agent, []string{faults, host, kmsg, metrics, mig, pci, wire, fleet}, nil},
 		{sources, []string{fleet}, nil},
 		{"internal/sources/slurm", []string{sources, fleet, slurm}, nil},
 		{"internal/sources/kube", []string{sources, fleet, kube}, k8s},
-		{"internal/sources/node", []string{sources, fleet, "internal/agent/client"}, nil},
+		{"internal/sources/node", []string{sources, fleet, wire, "internal/agent/client"}, nil},
 		{"internal/sources/prom", []string{sources, fleet}, nil},
 		{"internal/sources/tape", []string{sources, fleet}, nil},
 		{actions, []string{fleet}, nil},
 		{"internal/actions/slurm", []string{actions, fleet, slurm}, nil},
 		{"internal/actions/kube", []string{actions, fleet, kube}, k8s},
-		{"internal/actions/mig", []string{actions, fleet, "internal/agent/client"}, nil},
+		{"internal/actions/mig", []string{actions, fleet, mig, wire, "internal/agent/client"}, nil},
 		{"internal/actions/checkpoint", []string{actions, fleet, triage, remote}, nil},
 		{"internal/actions/recover", []string{actions, fleet, triage, remote}, nil},
 		{"internal/actions/audit", []string{actions}, nil},
 		{"internal/actions/actionstest", []string{actions, fleet}, nil},
-		{"internal/sim/...", []string{agent, fleet}, k8s},
+		{"internal/sim/...", []string{"internal/agent/...", "internal/sim/...", fleet}, k8s},
 		{"internal/tui/...", []string{fleet, triage, actions, "internal/tui/...", themes}, ui},
 	}
 }
