@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Use is whether somebody holds a GPU, as far as anybody can tell. Not to know who
@@ -88,6 +89,15 @@ func (g *GPU) Silent() bool {
 
 // IsOpen reports a fault that nobody and nothing has cleared.
 func (f *Fault) IsOpen() bool { return f.Cleared.IsZero() }
+
+// ReadAt is when the node's device was last read. One that answers as before is not
+// reported again: then the agent's own word is newer.
+func (n *Node) ReadAt(g *GPU) time.Time {
+	if n.Agent != nil && !g.Silent() && n.Agent.At.After(g.At) {
+		return n.Agent.At
+	}
+	return g.At
+}
 
 // UseOfInstance says whether somebody holds an instance of the device.
 func (g *GPU) UseOfInstance(in *MIGInstance) Use {

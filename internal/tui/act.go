@@ -41,8 +41,14 @@ type eventMsg struct {
 func (m *Model) targets() []actions.Target {
 	if m.chosen == nil {
 		m.chosen = []actions.Target{}
+		seen := map[actions.Target]bool{} // the GPUs of a node are one target
 		for _, it := range m.page().Targets() {
-			m.chosen = append(m.chosen, m.targetsOf(it)...)
+			for _, t := range m.targetsOf(it) {
+				if !seen[t] {
+					seen[t] = true
+					m.chosen = append(m.chosen, t)
+				}
+			}
 		}
 	}
 	return m.chosen
@@ -51,6 +57,9 @@ func (m *Model) targets() []actions.Target {
 // targetsOf names a thing for every scheduler that knows it.
 func (m *Model) targetsOf(it page.Item) []actions.Target {
 	t := actions.Target{Kind: it.Subject.Kind, Cluster: it.Subject.Cluster, Name: it.Subject.Name, Job: it.Job}
+	if t.Kind == fleet.KindGPU && it.Node != "" { // schedulers drain nodes, not GPUs
+		t = actions.Target{Kind: fleet.KindNode, Name: it.Node}
+	}
 	if t.Kind != fleet.KindNode || m.snap == nil {
 		return []actions.Target{t}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // notBuilt are bindings of the console whose work this version cannot do yet: they
-// are not offered at all. The GPUs page stays, with the reason why it is off.
+// are not offered at all.
 var notBuilt = [...]keys.ID{keys.Map, keys.Resubmit, keys.MIG, keys.Recover}
 
 // bindings is the table of keys as this console has it.
@@ -86,7 +86,7 @@ func (m *Model) whyOff(id keys.ID) string {
 	}
 	switch id {
 	case keys.Page4:
-		return "no node agent configured"
+		return m.agentsOff()
 	case keys.Detail:
 		return unless(m.hasSelection(), "nothing selected")
 	case keys.Copy, keys.CopyRow:

@@ -120,6 +120,11 @@ func (m *Model) rowText() string {
 		if n := m.snap.Node(it.Subject.Name); n != nil {
 			return strings.Join([]string{n.Name, words.NodeState(n), page.Reason(n).Text}, "\t")
 		}
+	case it.Subject.Kind == fleet.KindGPU:
+		if n := m.snap.Node(it.Node); n != nil && n.GPU(it.Subject.Name) != nil {
+			g := n.GPU(it.Subject.Name)
+			return strings.Join([]string{words.GPUName(g), g.UUID, words.GPUState(g), words.GPUOwner(n, g), words.Faults(g)}, "\t")
+		}
 	case it.Subject.Kind == fleet.KindJob:
 		if j := m.snap.Job(it.Job); j != nil {
 			return strings.Join([]string{j.ID, j.Name, j.User, words.JobState(j), fleet.FoldHosts(j.Nodes)}, "\t")

@@ -96,12 +96,10 @@ func (m *Model) commands() []command {
 		})
 	}
 	for i, p := range m.pages {
-		if p != nil {
-			all = append(all, command{
-				palette.Command{Name: strings.ToLower(p.Name()), Help: "go to the page"},
-				func([]string) tea.Cmd { return m.show(i) },
-			})
-		}
+		all = append(all, command{
+			palette.Command{Name: strings.ToLower(p.Name()), Help: "go to the page", Off: m.off(pageIDs[i])},
+			func([]string) tea.Cmd { return m.show(i) },
+		})
 	}
 	return append(all, m.settings()...)
 }
@@ -123,7 +121,7 @@ func (m *Model) settings() []command {
 		return command{palette.Command{Name: name, Help: help, Off: m.off(id)}, func([]string) tea.Cmd { return m.perform(id) }}
 	}
 	return []command{
-		{palette.Command{Name: "describe", Args: "NAME", Help: "detail of a node or job", Complete: m.completeNames}, m.describeCommand},
+		{palette.Command{Name: "describe", Args: "NAME", Help: "detail of a node, job or GPU", Complete: m.completeNames}, m.describeCommand},
 		{palette.Command{Name: "filter", Args: "TEXT", Help: "filter the list"}, m.filterCommand},
 		{palette.Command{Name: "sources", Help: "every connection in full"}, func([]string) tea.Cmd { return m.sources() }},
 		{palette.Command{Name: "set", Args: "theme NAME | zone NAME | mouse on|off | pane on|off", Help: "settings", Complete: m.completeSet}, m.setCommand},
@@ -195,7 +193,7 @@ func (m *Model) jobIDs(prefix string) []string {
 // describeCommand puts the cursor on a node or job and opens its detail.
 func (m *Model) describeCommand(words []string) tea.Cmd {
 	if len(words) != 1 || m.snap == nil {
-		m.say(theme.Warn, "describe takes one name of a node or job")
+		m.say(theme.Warn, "describe takes one name of a node, job or GPU")
 		return nil
 	}
 	if n := m.snap.Node(words[0]); n != nil {
@@ -204,7 +202,10 @@ func (m *Model) describeCommand(words []string) tea.Cmd {
 	if jobs := m.snap.FindJobs("", words[0]); len(jobs) > 0 {
 		return m.visit(2, page.Item{Job: jobs[0].Key})
 	}
-	m.say(theme.Warn, fmt.Sprintf("no node or job %q", words[0]))
+	if g, n := m.snap.GPU(words[0]); g != nil && m.off(keys.Page4) == "" {
+		return m.visit(gpuPage, page.Item{Subject: fleet.Subject{Kind: fleet.KindGPU, Name: g.ID()}, Node: n.Name})
+	}
+	m.say(theme.Warn, fmt.Sprintf("no node, job or GPU %q", words[0]))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/gpuctl/gpuctl/internal/tui/page"
 	"github.com/gpuctl/gpuctl/internal/tui/palette"
 	"github.com/gpuctl/gpuctl/internal/tui/theme"
+	"github.com/gpuctl/gpuctl/internal/tui/trace"
 	"github.com/gpuctl/gpuctl/internal/tui/words"
 )
 
@@ -42,10 +43,13 @@ type Model struct {
 	zones         []words.Zone
 
 	snap    *fleet.Snapshot
+	past    trace.Log // readings of GPUs, for sparklines
 	tallies []page.Tally
 	demand  page.Demand
+	gpus    int // devices that are listed
+	watched int // of them, those of nodes with an agent
 
-	pages   []page.Page // nil: a page that is not there yet
+	pages   []page.Page
 	at      int
 	filters []string // by page
 	focus   focus
@@ -93,9 +97,9 @@ func New(ctx context.Context, opt Options) (*Model, error) {
 	m := &Model{opt: opt, ctx: ctx, th: th, mouse: opt.Prefs.Mouse, offs: map[keys.ID]string{}, running: map[string]bool{}}
 	m.zones = words.Zones(nil)
 	m.born = opt.Clock()
-	m.moment = &words.Moment{Now: m.born, Zone: m.zones[0]}
+	m.moment = &words.Moment{Now: m.born, Zone: m.zones[0], Past: &m.past}
 	m.pages = []page.Page{
-		page.Triage(th, m.moment), page.Nodes(th, m.moment), page.Jobs(th, m.moment), nil,
+		page.Triage(th, m.moment), page.Nodes(th, m.moment), page.Jobs(th, m.moment), page.GPUs(th, m.moment),
 		page.Waiters(th, m.moment), page.Timeline(th, m.moment),
 	}
 	m.filters = make([]string, len(m.pages))

@@ -183,6 +183,9 @@ func (m *Model) paneTitle() string {
 	if it.Subject.Name == "" {
 		return "detail"
 	}
+	if it.Subject.Kind == fleet.KindGPU {
+		return m.gpuTitle(it)
+	}
 	return line.Clean(string(it.Subject.Kind) + " " + it.Subject.Name)
 }
 
@@ -231,6 +234,8 @@ func describe(s *fleet.Snapshot, it page.Item, at words.Moment) detail.Doc {
 		if j := s.Job(it.Job); j != nil {
 			return detail.Job(s, j, at)
 		}
+	case it.Subject.Kind == fleet.KindGPU:
+		return describeGPU(s, it, at)
 	}
 	return nil
 }

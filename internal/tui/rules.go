@@ -56,7 +56,7 @@ func (m *Model) tabTone(i int) theme.Name {
 	switch {
 	case i == m.at:
 		return theme.Selection
-	case m.pages[i] == nil:
+	case i == gpuPage && m.off(keys.Page4) != "":
 		return theme.Dim
 	case i == 0 && m.snap != nil && len(m.snap.Findings) > 0:
 		return tone.Severity(m.snap.Findings[0].Severity)
@@ -76,6 +76,8 @@ func (m *Model) pageCount(i int) (int, bool) {
 		return len(m.snap.Nodes), true
 	case 2:
 		return len(m.snap.Jobs), true
+	case gpuPage:
+		return m.gpus, m.watched > 0
 	case 4:
 		return m.demand.Records, true
 	}
@@ -197,6 +199,6 @@ func (m *Model) emptyText() string {
 	}
 	return [...]string{
 		fmt.Sprintf("nothing is wrong as far as can be seen on %s and %s", words.Plural(len(m.snap.Nodes), "node"), words.Plural(len(m.snap.Jobs), "job")),
-		"the sources answer, but list no node", "no job is known", "", "no job waits", "nothing has changed since the console started",
+		"the sources answer, but list no node", "no job is known", "no node has a GPU", "no job waits", "nothing has changed since the console started",
 	}[m.at]
 }

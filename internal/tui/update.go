@@ -102,6 +102,8 @@ func (m *Model) take(msg snapshotMsg) tea.Cmd {
 	m.setNow(m.opt.Clock())
 	m.snap = msg.snap
 	m.tallies, m.demand = page.Tallies(m.snap), page.Waiting(m.snap)
+	m.countGPUs()
+	m.past.Feed(m.snap)
 	m.setZones()
 	m.load()
 	return m.waitSnapshot()

@@ -36,14 +36,15 @@ func Finding(s *fleet.Snapshot, f *fleet.Finding, m words.Moment) Doc {
 	return d
 }
 
-// deviceFindings are those about the devices of a node.
-func (d *Doc) deviceFindings(s *fleet.Snapshot, n *fleet.Node, m words.Moment) {
-	for i := range s.Findings {
-		f := &s.Findings[i]
-		if f.Subject.Kind == fleet.KindGPU && n.GPU(f.Subject.Name) != nil {
-			d.finding(f, m)
-		}
+// about reports a finding that is about the node or one of its devices.
+func about(f *fleet.Finding, n *fleet.Node) bool {
+	switch f.Subject.Kind {
+	case fleet.KindNode:
+		return f.Subject.Name == n.Name
+	case fleet.KindGPU:
+		return n.GPU(f.Subject.Name) != nil
 	}
+	return false
 }
 
 func (d *Doc) finding(f *fleet.Finding, m words.Moment) {

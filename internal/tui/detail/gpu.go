@@ -33,7 +33,7 @@ func GPU(s *fleet.Snapshot, n *fleet.Node, g *fleet.GPU, m words.Moment) Doc {
 	}
 	d.say("serial", g.Serial)
 	d.say("VBIOS", g.VBIOS)
-	d.readings(g, m)
+	d.readings(n, g, m)
 	d.heldBy(n, g)
 	d.mig(g)
 	d.checks(g.Checks)
@@ -44,21 +44,24 @@ func GPU(s *fleet.Snapshot, n *fleet.Node, g *fleet.GPU, m words.Moment) Doc {
 }
 
 // readings writes what was measured, with what came before where that is known.
-func (d *Doc) readings(g *fleet.GPU, m words.Moment) {
+func (d *Doc) readings(n *fleet.Node, g *fleet.GPU, m words.Moment) {
 	if g.Health.State == fleet.GPUUnwatched {
 		return
 	}
-	d.head("readings of " + words.Age(m.Now, g.At) + " ago")
+	d.head("readings of " + words.Age(m.Now, n.ReadAt(g)) + " ago")
 	past := m.Past.Of(g.UUID)
-	d.reading("temperature", of(words.Reading(g.Temp, " C"), words.Reading(g.TempLimit, " C")), tone.Temp(g), past.Temp, top(g.TempLimit, 100))
+	d.reading("temp", of(words.Reading(g.Temp, " C"), words.Reading(g.TempLimit, " C")), tone.Temp(g), past.Temp, top(g.TempLimit, 100))
 	d.reading("power", of(words.Reading(g.Power, " W"), words.Reading(g.PowerCap, " W")), theme.Text, past.Power, top(g.PowerCap, 1000))
 	d.reading("busy", words.Util(g), theme.Text, past.Util, 100)
 	d.reading("memory", words.GPUMemory(g), theme.Text, nil, 0)
 	d.reading("SM clock", words.Reading(g.SMClock, " MHz"), theme.Text, nil, 0)
+	if g.Silent() {
+		return // why is said above
+	}
 	for _, r := range []struct {
 		name string
 		fleet.Reading
-	}{{"temperature", g.Temp}, {"power", g.Power}, {"busy", g.Util}, {"memory", g.MemUsed}} {
+	}{{"temp", g.Temp}, {"power", g.Power}, {"busy", g.Util}, {"memory", g.MemUsed}} {
 		if r.Quality == fleet.Unreadable && r.Why != "" {
 			d.tone("not read", r.name+": "+r.Why, theme.Warn)
 		}
@@ -157,7 +160,7 @@ func (d *Doc) migBar(g *fleet.GPU, label string) {
 }
 
 func instanceText(in *fleet.MIGInstance) string {
-	text := fmt.Sprintf("instance %d, slices %d-%d", in.ID, in.Start, in.Start+in.Size-1)
+	text := fmt.Sprintf("instance %d, slice %s", in.ID, indices(in.Start, in.Start+in.Size-1))
 	if in.Bytes > 0 {
 		text += ", " + words.MiB(int64(in.Bytes>>20))
 	}
@@ -249,12 +252,12 @@ func (d *Doc) agent(a *fleet.AgentInfo, m words.Moment) {
 	}
 	d.say("heard of", m.Since(a.At))
 	d.say("by", a.Via)
-	if a.Via == "nvidia-smi" {
+	if a.Via == fleet.ViaSMI {
 		d.tone("mind", "no agent is on the node: no faults, no owners, no XIDs are seen", theme.Warn)
 	}
 	d.say("version", a.Version)
 	d.say("driver", strings.TrimSuffix(words.Or(a.Driver)+", CUDA "+a.CUDA, ", CUDA "))
-	if a.Expected >= 0 && a.Via != "nvidia-smi" {
+	if a.Expected >= 0 && a.Via != fleet.ViaSMI {
 		d.say("GPUs", fmt.Sprintf("%d of %d", a.Present, a.Expected))
 	}
 	for _, p := range a.Problems {
@@ -287,7 +290,7 @@ func (d *Doc) strip(n *fleet.Node, m words.Moment) {
 // stripText is a device in words.
 func stripText(n *fleet.Node, g *fleet.GPU) string {
 	if g.Silent() {
-		return strings.TrimSpace(words.GPUState(g) + " " + g.Health.Why)
+		return strings.TrimSuffix(words.GPUState(g)+": "+g.Health.Why, ": ")
 	}
 	return strings.Join([]string{
 		words.Reading(g.Temp, "C"), words.Reading(g.Power, "W"), words.Util(g), words.GPUMemory(g),

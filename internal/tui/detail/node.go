@@ -21,19 +21,21 @@ func Node(s *fleet.Snapshot, n *fleet.Node, m words.Moment) Doc {
 	if n.Disagree != "" {
 		d.tone("disagree", n.Disagree, theme.Warn)
 	}
-	for _, f := range findingsOf(s, fleet.KindNode, n.Name) {
-		d.finding(f, m)
-	}
-	d.deviceFindings(s, n, m)
-	for i := range n.Views {
-		d.view(s, n.Name, &n.Views[i], m)
+	for i := range s.Findings {
+		if f := &s.Findings[i]; about(f, n) {
+			d.finding(f, m)
+		}
 	}
 	if n.Agent != nil {
 		d.strip(n, m)
-		d.agent(n.Agent, m)
-	} else {
+	}
+	for i := range n.Views {
+		d.view(s, n.Name, &n.Views[i], m)
+	}
+	if n.Agent == nil {
 		d.gpus(n)
 	}
+	d.agent(n.Agent, m)
 	d.jobsOn(s, n.Name, m)
 	d.events(s, fleet.KindNode, n.Name, m)
 	for i := range n.Views {

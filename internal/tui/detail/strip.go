@@ -13,7 +13,7 @@ import (
 )
 
 // stripCells is how wide the picture of a device's load is.
-const stripCells = 8
+const stripCells = 9
 
 // stripLine is a device on one line: index, state, load, readings, who holds it.
 func stripLine(th *theme.Theme, n *fleet.Node, g *fleet.GPU, past []float64, width int) string {

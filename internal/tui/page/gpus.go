@@ -24,7 +24,7 @@ func GPUs(th *theme.Theme, m *words.Moment) Page {
 		return rows
 	}
 	l.item = func(g *fleet.GPU) Item {
-		return Item{Subject: fleet.Subject{Kind: fleet.KindGPU, Name: g.ID()}}
+		return Item{Subject: fleet.Subject{Kind: fleet.KindGPU, Name: g.ID()}, Node: g.Node}
 	}
 	l.key = func(it Item) string { return it.Subject.Name }
 	l.match = func(q fleet.Query, s *fleet.Snapshot, _ time.Time) func(*fleet.GPU) bool {
@@ -77,9 +77,10 @@ func (p gpuPage) host(g *fleet.GPU) *fleet.Node {
 	return &fleet.Node{Name: g.Node}
 }
 
-// tone greys a device whose agent is not reached any more.
+// tone greys what is no longer so: of a device that does not answer, or whose agent is
+// not reached.
 func (p gpuPage) tone(g *fleet.GPU, t theme.Name) theme.Name {
-	if a := p.host(g).Agent; a != nil && a.Gone != "" {
+	if a := p.host(g).Agent; g.Silent() || a != nil && a.Gone != "" {
 		return theme.Stale
 	}
 	return t
@@ -87,7 +88,10 @@ func (p gpuPage) tone(g *fleet.GPU, t theme.Name) theme.Name {
 
 func (p gpuPage) stateCell(g *fleet.GPU) table.Cell {
 	t := tone.GPU(g)
-	return table.Cell{Text: p.th.Glyphs.Of(t) + " " + words.GPUState(g), Style: p.tone(g, t)}
+	if !g.Silent() {
+		return table.Cell{Text: p.th.Glyphs.Of(t) + " " + words.GPUState(g), Style: p.tone(g, t)}
+	}
+	return table.Cell{Text: p.th.Glyphs.Of(t) + " " + words.GPUState(g), Style: t}
 }
 
 func (p gpuPage) tempCell(g *fleet.GPU) table.Cell {
@@ -100,7 +104,7 @@ func (p gpuPage) ownerCell(g *fleet.GPU) table.Cell {
 }
 
 func (p gpuPage) faultCell(g *fleet.GPU) table.Cell {
-	return table.Cell{Text: words.Faults(g), Style: p.tone(g, theme.Crit)}
+	return table.Cell{Text: words.Faults(g), Style: theme.Crit}
 }
 
 func byPlace(a, b *fleet.GPU) int {

@@ -15,6 +15,7 @@ import (
 type Item struct {
 	Subject fleet.Subject
 	Job     fleet.JobKey   // of a job
+	Node    string         // of a GPU
 	Finding *fleet.Finding // of a finding
 	Event   *fleet.Event   // of a line of the timeline
 }

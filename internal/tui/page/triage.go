@@ -48,6 +48,11 @@ func findingItem(s *fleet.Snapshot, f *fleet.Finding) Item {
 			it.Job = jobs[0].Key
 		}
 	}
+	if f.Subject.Kind == fleet.KindGPU {
+		if g, _ := s.GPU(f.Subject.Name); g != nil {
+			it.Node = g.Node
+		}
+	}
 	return it
 }
 

@@ -52,7 +52,7 @@ func (l *Log) Feed(s *fleet.Snapshot) {
 			continue
 		}
 		for i := range n.GPUs {
-			if g := &n.GPUs[i]; g.UUID != "" && l.add(g, s.Seq) {
+			if g := &n.GPUs[i]; g.UUID != "" && l.add(g, n.ReadAt(g), s.Seq) {
 				seen++
 			}
 		}
@@ -63,7 +63,7 @@ func (l *Log) Feed(s *fleet.Snapshot) {
 }
 
 // add notes a device's readings; false when there is no room for it.
-func (l *Log) add(g *fleet.GPU, round uint64) bool {
+func (l *Log) add(g *fleet.GPU, at time.Time, round uint64) bool {
 	r := l.devices[g.UUID]
 	if r == nil {
 		if len(l.devices) >= maxDevices {
@@ -73,8 +73,8 @@ func (l *Log) add(g *fleet.GPU, round uint64) bool {
 		l.devices[g.UUID] = r
 	}
 	r.round = round
-	if g.At.After(r.at) {
-		r.at = g.At
+	if at.After(r.at) {
+		r.at = at
 		r.put(g)
 	}
 	return true
@@ -82,8 +82,8 @@ func (l *Log) add(g *fleet.GPU, round uint64) bool {
 
 // put opens a new point when the newest has lasted its time, and else replaces it.
 func (r *ring) put(g *fleet.GPU) {
-	if r.n == 0 || g.At.Sub(r.opened) >= Every {
-		r.opened = g.At
+	if r.n == 0 || r.at.Sub(r.opened) >= Every {
+		r.opened = r.at
 		r.next = (r.next + 1) % Points
 		r.n = min(r.n+1, Points)
 	}
