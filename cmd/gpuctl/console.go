@@ -34,7 +34,7 @@ func (a *app) console(ctx context.Context) error {
 	prefs := loadPrefs(s.config)
 	err = tui.Run(ctx, tui.Options{
 		Snapshots: snapshots, Engine: s.engine, Refresh: s.refreshAll,
-		JobDetail: s.jobSections, NodeDetail: s.nodeSections, Audit: s.auditSections,
+		JobDetail: s.jobSections, NodeDetail: s.nodeSections, JobLog: s.jobLog, Audit: s.auditSections,
 		Guards: s.guards(), ReadOnly: s.readOnly(), OpenRuns: s.unfinished(),
 		Prefs: prefs, SavePrefs: savePrefs(s.config), Themes: userThemes(),
 		ASCII: a.ascii || s.config.ASCII, NoColor: a.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
