@@ -35,7 +35,7 @@ func (a *app) console(ctx context.Context) error {
 	err = tui.Run(ctx, tui.Options{
 		Snapshots: snapshots, Engine: s.engine, Refresh: s.refreshAll,
 		JobDetail: s.jobSections, NodeDetail: s.nodeSections, JobLog: s.jobLog, Audit: s.auditSections,
-		Guards: s.guards(), ReadOnly: s.readOnly(), OpenRuns: s.unfinished(),
+		Guards: s.guards(), Production: s.production(), ReadOnly: s.readOnly(), OpenRuns: s.unfinished(),
 		Prefs: prefs, SavePrefs: savePrefs(s.config), Themes: userThemes(),
 		ASCII: a.ascii || s.config.ASCII, NoColor: a.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
 	})
@@ -60,6 +60,14 @@ func (s *session) guards() map[string]actions.Guard {
 		g[c.Name] = actions.Guard(c.Guard)
 	}
 	return g
+}
+
+func (s *session) production() map[string]bool {
+	p := map[string]bool{}
+	for _, c := range s.config.Clusters {
+		p[c.Name] = c.Production
+	}
+	return p
 }
 
 // jobSections is the part of a job's detail that the poll does not carry.

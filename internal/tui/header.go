@@ -140,16 +140,23 @@ func rank(g actions.Guard) int {
 
 // sourceSpans writes one source.
 func (m *Model) sourceSpans(src *fleet.SourceState, level int) []span {
-	spans := []span{
-		{tone.Source(src.Status), " " + sourceGlyph(m.th.Glyphs, src.Status) + " "},
-		{theme.Accent, line.Clean(src.Name)},
+	glyph, look := sourceGlyph(m.th.Glyphs, src.Status), tone.Source(src.Status)
+	if src.Usable() && src.Reached < src.Wanted {
+		glyph, look = m.th.Glyphs.Half, theme.Warn
+	}
+	spans := []span{{look, " " + glyph + " "}, {theme.Accent, line.Clean(src.Name)}}
+	if m.opt.Production[src.Cluster] { // in words too: colour alone says nothing in mono
+		spans[1] = span{theme.Prod, line.Clean(src.Name) + " PROD"}
+	}
+	if src.Wanted > 0 {
+		spans = append(spans, span{look, fmt.Sprintf(" %d/%d", src.Reached, src.Wanted)})
 	}
 	return append(spans, m.sourceWords(src, level)...)
 }
 
 func (m *Model) sourceWords(src *fleet.SourceState, level int) []span {
 	var spans []span
-	if level < 3 && src.Kind != "" {
+	if level < 3 && src.Kind != "" && src.Kind != sourceAgents {
 		spans = append(spans, span{theme.Dim, " " + src.Kind})
 	}
 	if level < 4 && src.Version != "" {

@@ -51,6 +51,8 @@ type Options struct {
 	Audit func(ctx context.Context) ([]Section, error)
 	// Guards is the configured guard level by cluster, for the header.
 	Guards map[string]actions.Guard
+	// Production marks clusters, by name, that the header must set apart.
+	Production map[string]bool
 	// ReadOnly says why nothing may be changed; empty when actions are on.
 	ReadOnly string
 	// OpenRuns says what an earlier console left unfinished, one sentence a run.
