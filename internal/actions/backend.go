@@ -11,6 +11,8 @@ import (
 var (
 	// ErrRefused: the scheduler said no, for good; the text says why.
 	ErrRefused = errors.New("refused")
+	// ErrFailed: it was tried and did not come about; the text says what there is now.
+	ErrFailed = errors.New("failed")
 	// ErrUnreachable: nothing was sent, or it is not known whether it arrived.
 	ErrUnreachable = errors.New("unreachable")
 )

@@ -65,14 +65,11 @@ func sourceBlocker(snap *fleet.Snapshot, cluster string, now time.Time) *Blocker
 	return &Blocker{Code: BlockSource, Cluster: cluster, Text: text + "; wait until it is live again"}
 }
 
-// takesNodesAway reports the verbs that the cap counts.
-func takesNodesAway(v Verb) bool { return v == Drain }
-
 // capBlockers refuses more nodes in a window than the config allows, counting
 // those of earlier plans (C70: a rule that matched every node drained them all).
 func (e *Engine) capBlockers(p *Plan, snap *fleet.Snapshot) []Blocker {
 	limits := e.opts.Policy.Limits
-	if !takesNodesAway(p.Verb) {
+	if !p.Verb.TakesNodesAway() {
 		return nil
 	}
 	var out []Blocker

@@ -22,6 +22,9 @@ func (p *Plan) merge(part *Plan) {
 	p.Blockers = addBlockers(p.Blockers, part.Blockers...)
 	p.UndoneBy = addNew(p.UndoneBy, part.UndoneBy...)
 	p.Timeout = max(p.Timeout, part.Timeout)
+	if part.Guard != "" { // what its maker asks for at least
+		p.Guard = stricter(p.Guard, part.Guard)
+	}
 }
 
 // add sums the impact of another cluster.

@@ -22,16 +22,23 @@ const (
 	Unsuspend Verb = "unsuspend"
 	// Update changes a job: priority, time limit, partition, excluded nodes.
 	Update Verb = "update"
+	// MIGApply partitions GPUs of a node; GPUReset resets them.
+	MIGApply Verb = "mig-apply"
+	GPUReset Verb = "gpu-reset"
 )
 
 // Known reports whether gpuctl has the verb.
 func (v Verb) Known() bool {
 	switch v {
-	case Drain, Undrain, Hold, Release, Requeue, Cancel, Preempt, Suspend, Unsuspend, Update:
+	case Drain, Undrain, Hold, Release, Requeue, Cancel, Preempt, Suspend, Unsuspend, Update, MIGApply, GPUReset:
 		return true
 	}
 	return false
 }
+
+// TakesNodesAway reports the verbs that take nodes out of service, which the cap on
+// nodes counts.
+func (v Verb) TakesNodesAway() bool { return v == Drain || v == MIGApply || v == GPUReset }
 
 // Target names one thing that a request is about.
 type Target struct {
@@ -56,6 +63,16 @@ type Options struct {
 	TimeLimit string   `json:"timeLimit,omitempty"` // Slurm's own syntax: 1-00:00:00, UNLIMITED, +60
 	Partition string   `json:"partition,omitempty"`
 	Exclude   []string `json:"exclude,omitempty"` // nodes; also with release and requeue
+	// GPUs are those of the one target of mig-apply and gpu-reset.
+	GPUs []GPUWish `json:"gpus,omitempty"`
+	// NoDrain lets mig-apply and gpu-reset act on a node that stays in service.
+	NoDrain bool `json:"noDrain,omitempty"`
+}
+
+// GPUWish names a GPU of a node, and the MIG layout that it shall have.
+type GPUWish struct {
+	UUID   string `json:"uuid"`
+	Layout string `json:"layout,omitempty"` // mig-apply only
 }
 
 // Request is a wish, before any planning.
@@ -182,6 +199,8 @@ type Step struct {
 	// Grace makes a step that only gives time: it is verified when Expect is shown
 	// or when the time is over, whichever comes first.
 	Grace time.Duration `json:"grace,omitempty"`
+	// Patience bounds the call where the usual half minute is too short.
+	Patience time.Duration `json:"patience,omitempty"`
 	// Needs lists the steps (by N) that must be verified first; a step whose need
 	// failed is not tried.
 	Needs []int `json:"needs,omitempty"`

@@ -10,7 +10,7 @@ type Auditor interface {
 	Ready() error
 	// Record has written the entry durably when it returns.
 	Record(Entry) error
-	// Touched returns the distinct nodes of the cluster that drains were sent to
+	// Touched returns the distinct nodes of the cluster that were taken out of service
 	// since then, by anyone whose records these are.
 	Touched(cluster string, since time.Time) ([]string, error)
 }

@@ -49,6 +49,9 @@ func (r *run) attempt(ctx context.Context, s *Step) StepResult {
 	case errors.Is(err, ErrRefused):
 		after, _ := r.check(ctx, s) // only to say how it stands; the answer was no
 		return StepResult{Result: Refused, Detail: err.Error(), After: after.State}
+	case errors.Is(err, ErrFailed):
+		after, _ := r.check(ctx, s) // as above
+		return StepResult{Result: Failed, Detail: err.Error(), After: after.State}
 	}
 	return r.settle(ctx, s, err)
 }
@@ -59,7 +62,7 @@ func (r *run) send(ctx context.Context, s *Step) error {
 	if s.WaitOnly {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(sendPatience, s.Patience))
 	defer cancel()
 	return r.e.opts.Backends[s.Target.Cluster].Do(ctx, *s)
 }

@@ -91,9 +91,9 @@ func WriteJSON(w io.Writer, records []Record) error {
 	return nil
 }
 
-// Touched implements actions.Auditor. A drain that was refused took no node away.
+// Touched implements actions.Auditor. What was refused took no node away.
 func (l *Log) Touched(cluster string, since time.Time) ([]string, error) {
-	records, _, err := l.Read(since, Filter{Cluster: cluster, Verb: actions.Drain})
+	records, _, err := l.Read(since, Filter{Cluster: cluster})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (l *Log) Touched(cluster string, since time.Time) ([]string, error) {
 	}
 	var nodes []string
 	for _, r := range records {
-		if r.Phase == actions.PhaseBefore && !refused[stepKey{r.Plan, r.Step}] && !slices.Contains(nodes, r.Target.Name) {
+		if r.Phase == actions.PhaseBefore && r.Verb.TakesNodesAway() && !refused[stepKey{r.Plan, r.Step}] && !slices.Contains(nodes, r.Target.Name) {
 			nodes = append(nodes, r.Target.Name)
 		}
 	}

@@ -65,10 +65,9 @@ func (p *planner) drain(t actions.Target) {
 			Expect:  "DRAIN is set",
 		})}
 	}
-	p.step(actions.Step{
-		Name: "wait until " + t.Name + " is empty", Op: opDrained, Target: t, WaitOnly: true, Needs: needs, Twice: true,
-		Expect: "DRAIN is set and nothing is allocated or completing, read twice",
-	})
+	wait := drainedStep(t)
+	wait.Needs = needs
+	p.step(wait)
 }
 
 // tellJobsHere notes what still runs on a node that is to drain.
@@ -119,11 +118,7 @@ func (p *planner) undrain(t actions.Target) {
 	p.warnBeforeResume(t.Name, v)
 	p.undoes(t)
 	p.inverse.Options.Reason = v.Reason.Text
-	p.step(actions.Step{
-		Name: "resume " + t.Name, Op: opResumeNode, Target: t,
-		Command: fmt.Sprintf("scontrol update nodename=%s state=resume", t.Name),
-		Expect:  "DRAIN and DOWN are gone and the node answers",
-	})
+	p.step(resumeStep(t))
 }
 
 // warnBeforeResume says what may bring the fault straight back.
