@@ -35,7 +35,7 @@ demo: build ## Open the console on a real Slurm with 8 nodes and some jobs, on l
 
 .PHONY: test
 test: ## Run all tests, the end-to-end tests too; NO_INSTALL=1 installs nothing and skips what needs a real Slurm
-	@$(TESTBED) install
+	@$(TESTBED) install || echo "what needs a real Slurm will be skipped"
 	$(GO) test -v -count=1 $(ARGS) ./... 2>&1 | awk -f test/summary.awk
 
 .PHONY: race

@@ -140,11 +140,15 @@ func sameRoot(pid int) bool {
 	return err1 == nil && err2 == nil && os.SameFile(theirs, ours)
 }
 
-// withDescendants adds the children of the processes, and theirs.
+// withDescendants adds the children of those of the processes that are alive, and
+// theirs. The dead have none: their pid may be another process's by now, and pid 0
+// would be the parent of all.
 func withDescendants(ps []process) []process {
 	in := map[int]bool{}
 	for _, p := range ps {
-		in[p.pid] = true
+		if p.alive() {
+			in[p.pid] = true
+		}
 	}
 	for grown := true; grown; {
 		grown = false

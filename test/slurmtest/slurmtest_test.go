@@ -93,6 +93,29 @@ func TestSweepClearsAwayOrphans(t *testing.T) {
 	}
 }
 
+func TestTheDeadHaveNoDescendants(t *testing.T) {
+	self, err := newProcess(os.Getppid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := withDescendants([]process{self}); len(got) < 2 {
+		t.Errorf("the parent of this process has descendants, found %v", got)
+	}
+	for _, dead := range []process{{}, {pid: 1}, {pid: self.pid, start: self.start + 1}} {
+		if got := withDescendants([]process{dead}); len(got) != 1 {
+			t.Errorf("%v: found %d descendants", dead, len(got)-1)
+		}
+	}
+}
+
+func TestStopWhatDoesNotRun(t *testing.T) {
+	c := &Cluster{opts: Options{Dir: t.TempDir(), Nodes: 1}}
+	c.StopSSHD()
+	c.StopREST()
+	c.StopController()
+	c.StopNode("gpu-node001")
+}
+
 func as(t *testing.T, ctx context.Context, c *Cluster, user string, argv ...string) string {
 	t.Helper()
 	out, err := c.As(ctx, user, argv...)
