@@ -207,6 +207,8 @@ func TestBadFilterNeverBlanksTheList(t *testing.T) {
 		s.Press("enter")
 		s.Require("filter state:drained")
 		s.Press("esc")
+		s.Require("57/72") // the row that the filter had found stays under the cursor
+		s.Press("g")
 		s.Require("gpu-node001")
 		s.Press("/")
 		typed(s, "statt:drain")
