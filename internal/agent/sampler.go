@@ -176,20 +176,31 @@ func (s *Sampler) Latest() *State {
 	return s.state
 }
 
+// newer returns a state after the one that was seen and a channel that is ready; or
+// nil, and a channel that is closed when there is one.
+func (s *Sampler) newer(seen *State) (*State, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil || seen != nil && s.state.Seq <= seen.Seq {
+		return nil, s.changed
+	}
+	ready := make(chan struct{})
+	close(ready)
+	return s.state, ready
+}
+
 // Next waits for a state after the one that was seen; nil: none was. A caller that is
 // slow misses those between.
 func (s *Sampler) Next(ctx context.Context, seen *State) (*State, error) {
 	for {
-		s.mu.Lock()
-		state, changed := s.state, s.changed
-		s.mu.Unlock()
-		if state != nil && (seen == nil || state.Seq > seen.Seq) {
-			return state, nil
-		}
+		state, changed := s.newer(seen)
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+		if state != nil {
+			return state, nil
 		}
 	}
 }

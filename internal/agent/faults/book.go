@@ -97,6 +97,13 @@ func (b *Book) Event(uuid, pci, kind string, code int, at time.Time) {
 	e.UUID = uuid
 }
 
+// Enter enters a fault that the agent itself found.
+func (b *Book) Enter(f fleet.Fault) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.enter(&f)
+}
+
 // enter finds the open fault of that kind, or makes it. What the kernel log says of it
 // has the words and the process; the driver only the number.
 func (b *Book) enter(f *fleet.Fault) *entry {

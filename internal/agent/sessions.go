@@ -1,0 +1,29 @@
+package agent
+
+import "sync"
+
+// sessions counts clients whose connections no server owns any more.
+type sessions struct {
+	slots chan struct{}
+	work  sync.WaitGroup
+}
+
+func newSessions(limit int) *sessions { return &sessions{slots: make(chan struct{}, limit)} }
+
+// enter takes a place; false: there is none.
+func (s *sessions) enter() bool {
+	select {
+	case s.slots <- struct{}{}:
+		s.work.Add(1)
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *sessions) leave() {
+	<-s.slots
+	s.work.Done()
+}
+
+func (s *sessions) wait() { s.work.Wait() }
