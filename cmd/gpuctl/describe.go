@@ -85,6 +85,9 @@ func (s *session) describeRow(ctx context.Context, w io.Writer, r *resource, x r
 	case "jobs", "queue":
 		k, _ := x.key.(fleet.JobKey)
 		return s.describeJob(ctx, w, snap, snap.Job(k), now)
+	case "gpus":
+		describeGPU(w, snap, x.name, now)
+		return nil
 	}
 	for i, c := range r.columns {
 		field(w, strings.ToLower(c.title), x.cells[i])
@@ -107,22 +110,13 @@ func describeNode(w io.Writer, snap *fleet.Snapshot, n *fleet.Node, now time.Tim
 	}
 	for i := range n.GPUs {
 		g := &n.GPUs[i]
-		owner := ""
-		var ownerSb111 strings.Builder
-		for _, o := range g.Owners {
-			ownerSb111.WriteString("  job " + o.Job.ID + " of " + o.User)
-			if !o.Proven {
-				ownerSb111.WriteString(" (by index, unproven)")
-			}
-		}
-		owner += ownerSb111.String()
-		field(w, fmt.Sprintf("gpu %d", g.Index), g.Model+owner)
+		field(w, fmt.Sprintf("gpu %d", g.Index), gpuLine(n, g))
 	}
 	for _, j := range snap.JobsOn(n.Name) {
 		field(w, "job", fmt.Sprintf("%s %s of %s, %s, %s", j.ID, j.Name, j.User, words.JobState(j), words.Plural(gpusOf(j), "GPU")))
 	}
 	for i := range snap.Findings {
-		if f := &snap.Findings[i]; f.Subject.Name == n.Name {
+		if f := &snap.Findings[i]; f.Subject.Name == n.Name || f.Subject.Kind == fleet.KindGPU && n.GPU(f.Subject.Name) != nil {
 			field(w, "finding", f.Severity.String()+": "+f.Title)
 			field(w, "", f.Advice)
 		}

@@ -97,7 +97,7 @@ func (a *app) show(r *resource, q fleet.Query, names []string, o getOptions, sna
 		return err
 	}
 	if r.name == "mig" && len(rows) == 0 {
-		fmt.Fprintln(a.stderr, "gpuctl: no node agent is configured, and Slurm does not tell MIG layouts")
+		fmt.Fprintln(a.stderr, "gpuctl: "+noMIG(snap))
 	}
 	return nil
 }

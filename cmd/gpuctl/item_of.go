@@ -35,19 +35,18 @@ func clusterItemOf(s *fleet.Snapshot, c *fleet.Cluster) clusterItem {
 
 func nodeItemOf(s *fleet.Snapshot, n *fleet.Node) nodeItem {
 	item := nodeItem{
-		Name: n.Name, States: []stateItem{}, GPUs: []gpuItem{}, Findings: []string{},
+		Name: n.Name, States: []stateItem{}, GPUs: []gpuItem{}, Agent: agentItemOf(n.Agent),
 		Disagree: n.Disagree != "", Why: n.Disagree,
 	}
 	for i := range n.Views {
 		item.States = append(item.States, stateItemOf(&n.Views[i]))
 	}
 	for i := range n.GPUs {
-		item.GPUs = append(item.GPUs, gpuItemOf(&n.GPUs[i]))
+		item.GPUs = append(item.GPUs, gpuItemOf(s, n, &n.GPUs[i]))
 	}
-	for i := range s.Findings {
-		if f := &s.Findings[i]; f.Subject.Kind == fleet.KindNode && f.Subject.Name == n.Name {
-			item.Findings = append(item.Findings, f.ID)
-		}
+	item.Findings = findingIDs(s, fleet.KindNode, n.Name)
+	for i := range item.GPUs {
+		item.Findings = append(item.Findings, item.GPUs[i].Findings...)
 	}
 	return item
 }
@@ -62,16 +61,6 @@ func stateItemOf(v *fleet.View) stateItem {
 		MemMiB:   memItem{Total: v.Memory.Total, Allocated: v.Memory.Allocated},
 		Features: strs(v.Features), Version: v.Version, Booted: when(v.Booted), Oddities: v.Oddities,
 	}
-}
-
-func gpuItemOf(g *fleet.GPU) gpuItem {
-	item := gpuItem{ID: g.ID(), UUID: g.UUID, Node: g.Node, Index: g.Index, Model: g.Model, Owners: []string{}}
-	item.Proven = len(g.Owners) > 0
-	for i := range g.Owners {
-		item.Owners = append(item.Owners, g.Owners[i].Job.ID)
-		item.Proven = item.Proven && g.Owners[i].Proven
-	}
-	return item
 }
 
 func jobItemOf(j *fleet.Job) jobItem {

@@ -25,6 +25,8 @@ type sourceItem struct {
 	Status        string   `json:"status"`
 	Version       string   `json:"version,omitempty"`
 	AgeSeconds    *float64 `json:"age_seconds"`
+	Reached       int      `json:"reached,omitempty"` // of those wanted, for a source that stands for many
+	Wanted        int      `json:"wanted,omitempty"`
 	Error         string   `json:"error"`
 	NotUnderstood int      `json:"not_understood"`
 }
@@ -36,6 +38,7 @@ func sourceItems(s *fleet.Snapshot, now time.Time) []sourceItem {
 		items[i] = sourceItem{
 			Name: src.Name, Kind: src.Kind, Cluster: src.Cluster, Via: src.Via, Status: string(src.Status),
 			Version: src.Version, Error: src.LastError, NotUnderstood: src.NotUnder,
+			Reached: src.Reached, Wanted: src.Wanted,
 		}
 		if !src.LastSuccess.IsZero() {
 			age := math.Round(src.Age(now).Seconds()*10) / 10
@@ -85,6 +88,7 @@ type nodeItem struct {
 	Name     string      `json:"name"`
 	States   []stateItem `json:"states"`
 	GPUs     []gpuItem   `json:"gpus"`
+	Agent    *agentItem  `json:"agent"` // null: no agent watches it
 	Findings []string    `json:"findings"`
 	Disagree bool        `json:"disagree"`
 	Why      string      `json:"disagreement,omitempty"`
@@ -117,16 +121,6 @@ type reasonItem struct {
 	Text   string     `json:"text"`
 	Author string     `json:"author"`
 	At     *time.Time `json:"at"`
-}
-
-type gpuItem struct {
-	ID     string   `json:"id"`
-	UUID   string   `json:"uuid,omitempty"`
-	Node   string   `json:"node"`
-	Index  int      `json:"index"`
-	Model  string   `json:"model"`
-	Owners []string `json:"owners"`
-	Proven bool     `json:"owner_proven"`
 }
 
 type jobItem struct {

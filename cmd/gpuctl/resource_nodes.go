@@ -109,52 +109,5 @@ func pickNodes(_ *fleet.Snapshot, rows []row, name string) ([]row, error) {
 	return picked, nil
 }
 
-func gpuResource() resource {
-	r := resource{
-		name: "gpus", listKind: "GPUList", fields: fleet.GPUFields(),
-		columns: []column{{title: "NODE"}, {title: "INDEX"}, {title: "MODEL"}, {title: "OWNER"}, {title: "USER"}, {title: "UUID", wide: true}},
-	}
-	r.rows = func(s *fleet.Snapshot, _ time.Time) []row {
-		var rows []row
-		for _, n := range s.Nodes {
-			for i := range n.GPUs {
-				g := &n.GPUs[i]
-				owner, user := words.None, words.None
-				if len(g.Owners) > 0 {
-					owner, user = words.Or(g.Owners[0].Job.ID), words.Or(g.Owners[0].User)
-				}
-				cells := []string{n.Name, strconv.Itoa(g.Index), words.Or(g.Model), owner, user, words.Or(g.UUID)}
-				rows = append(rows, row{name: g.ID(), item: gpuItemOf(g), cells: cells, match: &fleet.GPURow{GPU: g}, key: n.Name})
-			}
-		}
-		return rows
-	}
-	r.pick = pickGPUs
-	return r
-}
-
-// pickGPUs takes a GPU's id or a node's name for all of its GPUs.
-func pickGPUs(_ *fleet.Snapshot, rows []row, name string) ([]row, error) {
-	var picked []row
-	for _, r := range rows {
-		if r.name == name || r.key == name {
-			picked = append(picked, r)
-		}
-	}
-	if len(picked) == 0 {
-		return nil, failf(exitFailed, "no GPU and no node with GPUs is called %q", name)
-	}
-	return picked, nil
-}
-
-// migResource lists nothing while no source tells MIG layouts: Slurm does not.
-func migResource() resource {
-	return resource{
-		name: "mig", listKind: "MIGList",
-		columns: []column{{title: "NODE"}, {title: "GPU"}, {title: "PROFILE"}, {title: "PLACEMENT"}},
-		rows:    func(*fleet.Snapshot, time.Time) []row { return nil },
-	}
-}
-
 // oneLine shows a text from outside on one line.
 func oneLine(s string) string { return strings.Join(words.Lines(s), "␤") }
