@@ -93,6 +93,7 @@ type MIGInstance struct {
 	Size    int
 	Compute int // compute slices
 	Bytes   uint64
+	MemUsed Reading           `json:",omitzero"` // bytes, of its MIG device
 	UUID    string            // of its MIG device; empty without a compute instance
 	CIs     []ComputeInstance `json:",omitzero"`
 	Owners  []Owner           `json:",omitzero"`

@@ -34,5 +34,5 @@ func sameMIG(a, b *MIGState) bool {
 
 func sameInstance(a, b MIGInstance) bool {
 	return a.ID == b.ID && a.Profile == b.Profile && a.Start == b.Start && a.Size == b.Size && a.Compute == b.Compute &&
-		a.Bytes == b.Bytes && a.UUID == b.UUID && slices.Equal(a.CIs, b.CIs) && slices.Equal(a.Owners, b.Owners)
+		a.Bytes == b.Bytes && a.MemUsed == b.MemUsed && a.UUID == b.UUID && slices.Equal(a.CIs, b.CIs) && slices.Equal(a.Owners, b.Owners)
 }

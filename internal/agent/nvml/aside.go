@@ -1,0 +1,93 @@
+package nvml
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// aside is a device that hung: it is left alone but for a probe now and then.
+type aside struct {
+	call    string
+	every   time.Duration
+	next    time.Time
+	probing bool
+}
+
+func (a *aside) why() string {
+	return a.call + " has not returned; it is left alone and asked again now and then"
+}
+
+func (s *Supervised) skipped() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.aside))
+}
+
+// stuckLocked puts aside what is stuck for good, and says whether anything is. Where
+// not one device answers, a lock in the driver may keep all of them waiting for one:
+// the one whose call is oldest.
+func (s *Supervised) stuckLocked(devices []result, now time.Time) bool {
+	var culprits []*result
+	answered := 0
+	for i := range devices {
+		r := &devices[i]
+		switch {
+		case r.Stuck == nil:
+			answered++
+		case r.Stuck.Age >= patience(r.Stuck.Call, s.o.Deadline):
+			culprits = append(culprits, r)
+		}
+	}
+	if answered == 0 && len(culprits) > 1 {
+		oldest := slices.MaxFunc(culprits, func(a, b *result) int { return int(a.Stuck.Age - b.Stuck.Age) })
+		culprits = []*result{oldest}
+	}
+	for _, r := range culprits {
+		s.aside[r.Index] = &aside{call: r.Stuck.Call, every: s.o.ProbeAfter, next: now.Add(s.o.ProbeAfter)}
+	}
+	return len(culprits) > 0
+}
+
+// dueLocked returns the devices to probe now.
+func (s *Supervised) dueLocked(now time.Time) []int {
+	var due []int
+	for i, a := range s.aside {
+		if !a.probing && !now.Before(a.next) {
+			a.probing = true
+			due = append(due, i)
+		}
+	}
+	return due
+}
+
+// probe asks one device, in a process of its own, so that it harms no other.
+func (s *Supervised) probe(index int) {
+	answers := s.answers(index)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.aside[index]
+	switch {
+	case a == nil: // the devices were counted anew
+	case answers:
+		delete(s.aside, index)
+	default:
+		a.probing = false
+		a.every = min(2*a.every, longestProbe)
+		a.next = time.Now().Add(a.every)
+	}
+}
+
+func (s *Supervised) answers(index int) bool {
+	ctx, cancel := context.WithTimeout(s.life, 5*s.o.Deadline+time.Second)
+	defer cancel()
+	c, err := startChild(&s.o, s.events.tell)
+	if err != nil {
+		return false
+	}
+	r, err := c.ask(ctx, request{Op: opSample, Only: index})
+	s.drop(c, fmt.Errorf("probe of device %d", index))
+	return err == nil && r.Stuck == nil && len(r.Devices) == 1 && r.Devices[0].Stuck == nil
+}

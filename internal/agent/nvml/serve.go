@@ -1,0 +1,245 @@
+//go:build cgo
+
+package nvml
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpuctl/gpuctl/internal/agent"
+)
+
+// server is the child. A call that never returns keeps one goroutine of it for ever,
+// which ends with the process.
+type server struct {
+	lib      *library
+	system   *worker
+	deadline time.Duration
+
+	mu      sync.Mutex
+	workers map[int]*worker
+	watched bool
+
+	out     sync.Mutex
+	buffer  *bufio.Writer
+	encoder *gob.Encoder
+}
+
+// worker does one thing at a time for the library or for one device.
+type worker struct {
+	*calls
+	gpu  *gpu // nil for the library
+	busy chan struct{}
+}
+
+func newWorker(c *calls, g *gpu) *worker {
+	return &worker{calls: c, gpu: g, busy: make(chan struct{}, 1)}
+}
+
+// Serve is the child's side: it answers the requests that it reads until in ends. The
+// first message is the deadline of a call. It returns although calls may hang: the
+// process must end then.
+func Serve(path string, in io.Reader, out io.Writer) error {
+	buffer := bufio.NewWriter(out)
+	lib := newLibrary(path)
+	s := &server{
+		lib: lib, system: newWorker(lib.calls, nil), workers: map[int]*worker{},
+		buffer: buffer, encoder: gob.NewEncoder(buffer),
+	}
+	requests := gob.NewDecoder(in)
+	if err := requests.Decode(&s.deadline); err != nil {
+		return fmt.Errorf("read the first message: %w", err)
+	}
+	for {
+		var req request
+		if err := requests.Decode(&req); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("read a request: %w", err)
+		}
+		go func() {
+			r := s.answer(&req)
+			r.ID = req.ID
+			s.send(&r)
+		}()
+	}
+}
+
+// send drops what cannot be sent: without a parent the process is about to end.
+func (s *server) send(r *reply) {
+	s.out.Lock()
+	defer s.out.Unlock()
+	if s.encoder.Encode(r) == nil {
+		_ = s.buffer.Flush() // the reader of requests sees the end
+	}
+}
+
+func (s *server) answer(req *request) reply {
+	switch req.Op {
+	case opSample:
+		return s.sample(req)
+	case opEvents:
+		return s.events()
+	}
+	w := s.worker(req.Index)
+	return s.one(w, func() reply { return w.gpu.carryOut(req) })
+}
+
+func (s *server) worker(index int) *worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.workers[index]
+	if w == nil {
+		g := newGPU(s.lib, index)
+		w = newWorker(g.calls, g)
+		s.workers[index] = w
+	}
+	return w
+}
+
+// start does the job unless the worker is busy; the channel gets its reply.
+func (w *worker) start(job func() reply) (<-chan reply, bool) {
+	select {
+	case w.busy <- struct{}{}:
+	default:
+		return nil, false
+	}
+	done := make(chan reply, 1)
+	go func() {
+		r := job()
+		<-w.busy
+		done <- r
+	}()
+	return done, true
+}
+
+// one does one job, after the one before it, and gives up when a call has not returned
+// in the time that such a call may take.
+func (s *server) one(w *worker, job func() reply) reply {
+	var done <-chan reply
+	for {
+		if done == nil {
+			done, _ = w.start(job)
+		}
+		select {
+		case r := <-done:
+			return r
+		case <-time.After(s.deadline / 20):
+		}
+		if u := w.underway(); u != nil && u.Age >= patience(u.Call, s.deadline) {
+			return reply{Stuck: u}
+		}
+	}
+}
+
+// events makes events come; a second time it does nothing.
+func (s *server) events() reply {
+	return s.one(s.system, func() reply {
+		err := s.lib.open()
+		if err == nil {
+			err = s.lib.wantEvents()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err == nil && !s.watched {
+			s.watched = true
+			go s.lib.watch(func(e agent.DriverEvent) { s.send(&reply{Event: &e}) })
+		}
+		return reply{Err: failed(err)}
+	})
+}
+
+// sample reads the devices at the same time.
+func (s *server) sample(req *request) reply {
+	about, ok := s.count()
+	if !ok || about.Err != nil {
+		about.Calls = s.system.made()
+		return about
+	}
+	type pending struct {
+		index int
+		w     *worker
+		done  <-chan reply
+	}
+	var all []pending
+	for i := range about.System.Count {
+		if slices.Contains(req.Skip, i) || req.Only >= 0 && req.Only != i {
+			continue
+		}
+		w := s.worker(i)
+		done, _ := w.start(func() reply { return w.sample() })
+		all = append(all, pending{i, w, done})
+	}
+	began := time.Now()
+	for _, p := range all {
+		res := s.wait(p.w, p.done, began)
+		res.Index = p.index
+		about.Devices = append(about.Devices, res)
+	}
+	for _, p := range all {
+		about.Calls += p.w.made()
+	}
+	about.Calls += s.system.made()
+	return about
+}
+
+func (w *worker) sample() reply {
+	g, err := w.gpu.sample()
+	return reply{Devices: []result{{GPU: g, Err: failed(err)}}}
+}
+
+// count asks the library what there is. A call that has not returned is told at once,
+// and goes on.
+func (s *server) count() (reply, bool) {
+	done, ok := s.system.start(func() reply {
+		about, err := s.lib.system()
+		return reply{System: about, Err: failed(err)}
+	})
+	if !ok {
+		return reply{Stuck: s.system.stuckIn()}, false
+	}
+	select {
+	case r := <-done:
+		return r, true
+	case <-time.After(s.deadline):
+		return reply{Stuck: s.system.stuckIn()}, false
+	}
+}
+
+// stuckIn is the call that is under way; between two calls the worker itself.
+func (w *worker) stuckIn() *stuck {
+	if u := w.underway(); u != nil {
+		return u
+	}
+	return &stuck{Call: "gpuctl"}
+}
+
+// wait waits for a device until its call under way is older than the deadline, or the
+// whole takes three deadlines. A worker that is busy with an earlier request is not
+// waited for.
+func (s *server) wait(w *worker, done <-chan reply, began time.Time) result {
+	for done != nil {
+		left := s.deadline
+		if u := w.underway(); u != nil {
+			left = max(s.deadline-u.Age, time.Millisecond)
+		}
+		timer := time.NewTimer(left)
+		select {
+		case r := <-done:
+			timer.Stop()
+			return r.Devices[0]
+		case <-timer.C:
+		}
+		if u := w.underway(); u != nil && u.Age >= s.deadline || time.Since(began) > 3*s.deadline {
+			break
+		}
+	}
+	return result{Stuck: w.stuckIn()}
+}
