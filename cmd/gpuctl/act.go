@@ -54,6 +54,16 @@ func newAction(a *app, act action) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
+	o.add(f)
+	act.flags(f, &o)
+	if f.Lookup("reason") == nil {
+		f.StringVar(&o.opts.Reason, "reason", "", "why, for the audit log")
+	}
+	return cmd
+}
+
+// add defines the flags that every action has.
+func (o *actFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&o.cluster, "cluster", "", "the cluster, where several know the name")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the plan and do nothing")
 	f.BoolVarP(&o.yes, "yes", "y", false, "confirm (guard level confirm)")
@@ -62,15 +72,16 @@ func newAction(a *app, act action) *cobra.Command {
 	f.DurationVar(&o.opts.Timeout, "timeout", 0, "how long to wait for the read-back; then exit 4 (default: the verb's own)")
 	f.StringVarP(&o.output, "output", "o", "table", "output format: table, json, yaml")
 	f.StringVar(&o.opts.Ticket, "ticket", "", "ticket, for the audit log")
-	act.flags(f, &o)
-	if f.Lookup("reason") == nil {
-		f.StringVar(&o.opts.Reason, "reason", "", "why, for the audit log")
-	}
-	return cmd
 }
 
-// act resolves, plans, asks for nothing it was not given, runs and reports.
+// act names the targets, and does the rest as every action does.
 func (a *app) act(ctx context.Context, act action, args []string, o actFlags) error {
+	return a.perform(ctx, o, func(snap *fleet.Snapshot) (actions.Request, error) { return a.request(snap, act, args, o) })
+}
+
+// perform makes the request from what is known now, plans it, asks for nothing it was
+// not given, runs and reports.
+func (a *app) perform(ctx context.Context, o actFlags, request func(*fleet.Snapshot) (actions.Request, error)) error {
 	if err := checkFormat(o.output, "table", "json", "yaml"); err != nil {
 		return err
 	}
@@ -86,7 +97,7 @@ func (a *app) act(ctx context.Context, act action, args []string, o actFlags) er
 	if err != nil {
 		return err
 	}
-	req, err := a.request(snap, act, args, o)
+	req, err := request(snap)
 	if err != nil {
 		return err
 	}

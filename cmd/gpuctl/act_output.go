@@ -155,7 +155,13 @@ func printNotes(w io.Writer, p *actions.Plan) {
 	for _, x := range p.UndoneBy {
 		fmt.Fprintf(w, "undone? %s\n", x)
 	}
-	if p.Inverse != nil {
+	switch {
+	case p.Inverse == nil:
+	case p.Inverse.Verb == actions.MIGApply:
+		for _, g := range p.Inverse.Options.GPUs {
+			fmt.Fprintf(w, "undo    gpuctl mig apply %s --gpu %s %s\n", targetNames(p), g.UUID, g.Layout)
+		}
+	default:
 		fmt.Fprintf(w, "undo    gpuctl %s %s\n", p.Inverse.Verb, targetNames(p))
 	}
 }

@@ -38,6 +38,7 @@ type session struct {
 	keeper  *sources.Supervisor
 	engine  *actions.Engine
 	audit   *audit.Log
+	agents  agents // nil: there are no node agents
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -125,7 +126,7 @@ func (s *session) build() error {
 		}
 		s.clients[c.Name] = client
 		srcs = append(srcs, slurmsource.New(slurmsource.Options{Name: c.Name, Cluster: c.Name, Client: client, Interval: time.Duration(c.Interval)}))
-		backends[c.Name] = slurmactions.New(slurmactions.Options{Cluster: c.Name, Client: client, Operator: operator()})
+		backends[c.Name] = s.onNodes(c.Name, slurmactions.New(slurmactions.Options{Cluster: c.Name, Client: client, Operator: operator()}))
 	}
 	if len(srcs) == 0 {
 		return failf(exitUsage, "no cluster to connect to")
