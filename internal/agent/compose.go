@@ -150,7 +150,7 @@ func (s *Sampler) wanted() []string {
 
 // expected is how many devices there should be; -1 when nobody can tell. Hold mu.
 func (s *Sampler) expected() int {
-	if !s.found.scanned {
+	if !s.found.scanned || s.found.since.IsZero() && s.found.err == nil {
 		return -1
 	}
 	return len(s.wanted())

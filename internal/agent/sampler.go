@@ -35,6 +35,7 @@ type Options struct {
 const (
 	slowly     = 10 * time.Second // how often what rarely changes is looked at
 	firstLimit = 15 * time.Second // for a driver that has to wake its devices first
+	firstState = 10 * time.Second // when the first state is published without the driver's word
 )
 
 // Sampler reads the devices of its host at an interval and publishes what it knows. It
@@ -53,6 +54,7 @@ type Sampler struct {
 	manager host.FabricManager // of the probe of the machine alone
 
 	mu       sync.Mutex // guards the rest
+	began    time.Time
 	state    *State
 	changed  chan struct{} // closed and replaced with every state
 	found    findings
@@ -106,6 +108,9 @@ func New(o Options) *Sampler {
 
 // Run samples until ctx ends.
 func (s *Sampler) Run(ctx context.Context) error {
+	s.mu.Lock()
+	s.began = time.Now()
+	s.mu.Unlock()
 	var work sync.WaitGroup
 	defer s.end(&work)
 	work.Go(func() { s.followKernelLog(ctx) })
@@ -212,10 +217,16 @@ func (s *Sampler) Err() error {
 	return s.found.err
 }
 
+// publish makes a state of what is known. The first one waits a little for the driver,
+// which may have to wake its devices: they are not missing.
 func (s *Sampler) publish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state = s.compose(time.Now()).after(s.state)
+	now := time.Now()
+	if s.found.since.IsZero() && s.found.err == nil && now.Sub(s.began) < firstState {
+		return
+	}
+	s.state = s.compose(now).after(s.state)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

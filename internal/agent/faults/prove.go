@@ -83,6 +83,7 @@ func (b *Book) judge(e *entry, g *fleet.GPU, ev *Evidence) {
 	case e.Kind == fleet.FaultRecovery:
 		if readOK(g, fleet.FaultRecovery) {
 			by = "check: the driver asks for nothing any more"
+			b.wasReset(e.PCI, ev.At) // by whomever: that is what it had asked for
 		}
 	case e.Source == SourceDriver:
 		if !slices.ContainsFunc(g.Faults, func(f fleet.Fault) bool { return f.Kind == e.Kind && f.Code == e.Code }) {
