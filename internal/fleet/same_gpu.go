@@ -20,7 +20,7 @@ func sameAgent(a, b *AgentInfo) bool {
 // sameGPU reports whether two readings of a device say the same.
 func sameGPU(a, b *GPU) bool {
 	return a.UUID == b.UUID && a.Node == b.Node && a.Index == b.Index && a.Minor == b.Minor && a.Model == b.Model &&
-		a.Serial == b.Serial && a.PCI == b.PCI && a.VBIOS == b.VBIOS && slices.Equal(a.Owners, b.Owners) && a.Health == b.Health &&
+		a.Serial == b.Serial && a.PCI == b.PCI && a.PCIDevice == b.PCIDevice && a.VBIOS == b.VBIOS && slices.Equal(a.Owners, b.Owners) && a.Health == b.Health &&
 		a.Temp == b.Temp && a.TempLimit == b.TempLimit && a.Power == b.Power && a.PowerCap == b.PowerCap && a.Util == b.Util &&
 		a.MemUsed == b.MemUsed && a.MemTotal == b.MemTotal && a.SMClock == b.SMClock && sameMIG(&a.MIG, &b.MIG) &&
 		slices.Equal(a.Checks, b.Checks) && slices.Equal(a.Faults, b.Faults) && slices.Equal(a.Processes, b.Processes) &&

@@ -28,6 +28,8 @@ type SourceState struct {
 	NotUnder    int           // records with something not understood
 	Version     string
 	NextTry     time.Time // when down
+	// Reached of Wanted members answer, for a source that stands for many: node agents.
+	Reached, Wanted int
 }
 
 // Age is how old the source's data are at now; 0 when it never succeeded.
@@ -59,6 +61,10 @@ type Update struct {
 	Cost     time.Duration
 	NotUnder int
 	Version  string
+	// Reached and Wanted are as in SourceState. When none of those wanted is reached,
+	// the update is no success, and Problem says why in plain words.
+	Reached, Wanted int
+	Problem         string
 }
 
 // HostReport is one node agent's word on its host.

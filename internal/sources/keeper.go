@@ -75,13 +75,22 @@ func (k *keeper) once(ctx context.Context) (err error) {
 // sink is what a running source writes to.
 type sink struct{ k *keeper }
 
-// Update passes the update on and notes the success.
+// Update passes the update on and notes the success, unless it says that of many not
+// one answers.
 func (s sink) Update(u fleet.Update) {
 	if u.At.IsZero() {
 		u.At = time.Now()
 	}
 	s.k.store.Update(u)
 	s.k.change(func(st *fleet.SourceState) {
+		st.Reached, st.Wanted = u.Reached, u.Wanted
+		if u.Wanted > 0 && u.Reached == 0 {
+			st.Interval, st.LastError = u.Interval, u.Problem
+			if st.ErrorSince.IsZero() {
+				st.ErrorSince = u.At
+			}
+			return
+		}
 		s.k.failures = 0
 		st.LastSuccess, st.LastError, st.ErrorSince, st.NextTry = u.At, "", time.Time{}, time.Time{}
 		st.Interval, st.Cost, st.NotUnder = u.Interval, u.Cost, u.NotUnder

@@ -256,3 +256,35 @@ func TestStates(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// A source that stands for many is alive while one of them answers.
+func TestNobodyReachedIsNoSuccess(t *testing.T) {
+	steps := []struct {
+		reached int
+		want    fleet.SourceStatus
+	}{
+		{0, fleet.SourceDown}, // it never answered
+		{2, fleet.SourceLive},
+		{0, fleet.SourceStale}, {0, fleet.SourceDown},
+		{1, fleet.SourceLive},
+	}
+	src := &scripted{name: "agents", do: func(ctx context.Context, _ int, sink Sink) error {
+		for _, step := range steps {
+			sink.Update(fleet.Update{Source: "agents", Reached: step.reached, Wanted: 3, Interval: 10 * time.Second, Problem: "no route"})
+			time.Sleep(10 * time.Second)
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	supervise(t, func(t *testing.T, m *memory, _ *Supervisor) {
+		after(time.Second)
+		for i, step := range steps {
+			st := m.last("agents")
+			problem := map[bool]string{true: "", false: "no route"}[step.want == fleet.SourceLive]
+			if st.Status != step.want || st.Reached != step.reached || st.Wanted != 3 || st.LastError != problem {
+				t.Errorf("step %d: %+v", i, st)
+			}
+			after(10 * time.Second)
+		}
+	}, src)
+}
