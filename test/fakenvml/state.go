@@ -155,6 +155,13 @@ func (s *State) Event(i int, kind string, value int) {
 	s.must(s.add("events", fmt.Sprintf("%d %s %d\n", i, kind, value)))
 }
 
+// AppendEvents appends lines to the events in one write: a burst.
+func (s *State) AppendEvents(lines string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.must(s.add("events", lines))
+}
+
 // XID makes a device report an XID, as an event and in the kernel log.
 func (s *State) XID(i, code int, text string) {
 	pci, _ := s.Get(i, "pci")

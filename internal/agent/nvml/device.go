@@ -3,7 +3,6 @@ package nvml
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/gpuctl/gpuctl/internal/agent"
 	"github.com/gpuctl/gpuctl/internal/agent/mig"
@@ -14,17 +13,6 @@ import (
 type device struct {
 	s    *Supervised
 	uuid string
-}
-
-// err is why a reply has nothing to say.
-func (r *reply) err() error {
-	if r.Stuck != nil {
-		return fmt.Errorf("%w: %s has not returned for %s", agent.ErrHanging, r.Stuck.Call, r.Stuck.Age.Round(time.Second))
-	}
-	if r.Err != nil {
-		return r.Err
-	}
-	return nil
 }
 
 // ask finds the device and has the child do something with it.

@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -51,6 +52,17 @@ type reply struct {
 	Processes []fleet.GPUProcess
 	N         int
 	Event     *agent.DriverEvent
+}
+
+// err is why a reply has nothing to say.
+func (r *reply) err() error {
+	if r.Stuck != nil {
+		return fmt.Errorf("%w: %s has not returned for %s", agent.ErrHanging, r.Stuck.Call, r.Stuck.Age.Round(time.Second))
+	}
+	if r.Err != nil {
+		return r.Err
+	}
+	return nil
 }
 
 // system is the driver as a whole.
@@ -117,12 +129,4 @@ func (f *failure) Unwrap() error {
 		}
 	}
 	return nil
-}
-
-// err is nil for a nil failure.
-func (f *failure) err() error {
-	if f == nil {
-		return nil
-	}
-	return f
 }

@@ -88,8 +88,16 @@ func (s *server) answer(req *request) reply {
 	case opEvents:
 		return s.events()
 	}
+	if r := s.opened(); r.err() != nil {
+		return r
+	}
 	w := s.worker(req.Index)
 	return s.one(w, func() reply { return w.gpu.carryOut(req) })
+}
+
+// opened has the library opened by its own worker.
+func (s *server) opened() reply {
+	return s.one(s.system, func() reply { return reply{Err: failed(s.lib.open())} })
 }
 
 func (s *server) worker(index int) *worker {
@@ -141,11 +149,11 @@ func (s *server) one(w *worker, job func() reply) reply {
 
 // events makes events come; a second time it does nothing.
 func (s *server) events() reply {
+	if r := s.opened(); r.err() != nil {
+		return r
+	}
 	return s.one(s.system, func() reply {
-		err := s.lib.open()
-		if err == nil {
-			err = s.lib.wantEvents()
-		}
+		err := s.lib.wantEvents()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err == nil && !s.watched {
