@@ -11,6 +11,7 @@ const (
 	CheckFabricManager = "fabric-manager" // the service; of the node
 	CheckPCIe          = "pcie"           // width or replays under load
 	CheckThrottle      = "throttle"       // clock reasons that are faults
+	CheckTemperature   = "temperature"    // at its own limit: bad
 	CheckPersistence   = "persistence"    // off: warn
 	CheckDriver        = "driver"         // none, or too old: bad; of the node
 )

@@ -134,6 +134,9 @@ func (d device) finding(rule string, sev fleet.Severity, says string, owners []f
 	return f
 }
 
+// reset is the action that resets a device, once its node is drained.
+const reset = "gpu-reset"
+
 // drainWhereOpen is what helps while work may still come to the node.
 func drainWhereOpen(n *fleet.Node) []string {
 	for i := range n.Views {

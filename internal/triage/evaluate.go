@@ -36,7 +36,7 @@ const (
 	RuleGPURemapFailed  = "gpu-row-remap-failed"
 	RuleGPURemapPending = "gpu-row-remap-pending"
 	RuleGPUPages        = "gpu-retired-pages"
-	RuleGPUECC          = "gpu-ecc-uncorrectable"
+	RuleGPUECC          = "gpu-ecc"
 	RuleGPUNVLink       = "gpu-nvlink-down"
 	RuleGPUPCIe         = "gpu-pcie"
 	RuleGPUThrottle     = "gpu-throttled"

@@ -75,19 +75,29 @@ func TestEvaluateDevices(t *testing.T) {
 			g.Faults = []fleet.Fault{xid(63, "")}
 		}, "gpu-row-remap-pending warning 512 drain", "a reset is needed"},
 		"63 alone": {func(g *fleet.GPU) { g.Faults = []fleet.Fault{xid(63, "")} }, "gpu-xid info 512", "to be remapped"},
-		"ECC":      {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckECC, fleet.CheckBad)} }, "gpu-ecc-uncorrectable critical 512 drain", "ecc: what was read"},
+		"ECC":      {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckECC, fleet.CheckBad)} }, "gpu-ecc critical 512 drain", "ecc: what was read"},
 		"ECC with 48": {func(g *fleet.GPU) {
 			g.Checks = []fleet.Check{check(fleet.CheckECC, fleet.CheckBad)}
 			g.Faults = []fleet.Fault{xid(48, ""), {Kind: fleet.FaultDoubleBit}}
 		}, "gpu-xid critical 512 drain", "double-bit ECC error (XID 48)"},
-		"double bit":         {func(g *fleet.GPU) { g.Faults = []fleet.Fault{{Kind: fleet.FaultDoubleBit}} }, "gpu-fault warning 512 drain", "ecc-double"},
-		"NVLink":             {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckNVLink, fleet.CheckBad)} }, "gpu-nvlink-down critical 512 drain", "NVLink that is down"},
-		"throttled":          {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckThrottle, fleet.CheckBad)} }, "gpu-throttled warning 512 drain", "slowed down"},
-		"PCIe":               {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckPCIe, fleet.CheckBad)} }, "gpu-pcie warning 512 drain", "PCIe"},
-		"retired pages":      {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckRetiredPages, fleet.CheckWarn)} }, "gpu-retired-pages warning 512 drain", "to retire"},
-		"new check":          {func(g *fleet.GPU) { g.Checks = []fleet.Check{check("inforom", fleet.CheckBad)} }, "gpu-check-failed warning 512 drain", "fails the check inforom"},
-		"unreadable check":   {func(g *fleet.GPU) { g.Checks = []fleet.Check{check("inforom", fleet.CheckUnreadable)} }, "", ""},
-		"hot":                {func(g *fleet.GPU) { g.Temp = fleet.Read(88) }, "gpu-hot warning 512 drain", "is at 88 C, its own limit is 87 C"},
+		"double bit":       {func(g *fleet.GPU) { g.Faults = []fleet.Fault{{Kind: fleet.FaultDoubleBit}} }, "gpu-fault warning 512 drain", "ecc-double"},
+		"NVLink":           {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckNVLink, fleet.CheckBad)} }, "gpu-nvlink-down critical 512 drain", "NVLink that is down"},
+		"throttled":        {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckThrottle, fleet.CheckBad)} }, "gpu-throttled warning 512 drain", "slowed down"},
+		"PCIe":             {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckPCIe, fleet.CheckBad)} }, "gpu-pcie warning 512 drain", "PCIe"},
+		"retired pages":    {func(g *fleet.GPU) { g.Checks = []fleet.Check{check(fleet.CheckRetiredPages, fleet.CheckWarn)} }, "gpu-retired-pages warning 512 drain", "to retire"},
+		"new check":        {func(g *fleet.GPU) { g.Checks = []fleet.Check{check("inforom", fleet.CheckBad)} }, "gpu-check-failed warning 512 drain", "fails the check inforom"},
+		"unreadable check": {func(g *fleet.GPU) { g.Checks = []fleet.Check{check("inforom", fleet.CheckUnreadable)} }, "", ""},
+		"hot":              {func(g *fleet.GPU) { g.Temp = fleet.Read(88) }, "gpu-hot warning 512 drain", "is at 88 C, its own limit is 87 C"},
+		"hot by its check": {func(g *fleet.GPU) {
+			g.Checks = []fleet.Check{{Name: fleet.CheckTemperature, Result: fleet.CheckBad, Text: "no margin left"}}
+		}, "gpu-hot warning 512 drain", "GPU 3 temperature: no margin left"},
+		"hot by both": {func(g *fleet.GPU) {
+			g.Temp = fleet.Read(88)
+			g.Checks = []fleet.Check{check(fleet.CheckTemperature, fleet.CheckBad)}
+		}, "gpu-hot warning 512 drain", "its own limit is 87 C"},
+		"ECC off": {func(g *fleet.GPU) {
+			g.Checks = []fleet.Check{{Name: fleet.CheckECC, Result: fleet.CheckWarn, Text: "ECC is switched off"}}
+		}, "gpu-ecc warning 512 drain", "GPU 3 ecc: ECC is switched off"},
 		"hot, limit unknown": {func(g *fleet.GPU) { g.Temp, g.TempLimit = fleet.Read(95), fleet.Absent(fleet.Unsupported, "") }, "", ""},
 		"cleared":            {func(g *fleet.GPU) { f := xid(79, ""); f.Cleared = now; g.Faults = []fleet.Fault{f} }, "", ""},
 		"unwatched":          {func(g *fleet.GPU) { g.Health = fleet.GPUHealth{}; g.Faults = []fleet.Fault{xid(79, "")} }, "", ""},
@@ -143,6 +153,9 @@ func TestEvaluateHosts(t *testing.T) {
 		"switch, harmless": {func(n *fleet.Node) {
 			n.Agent.Faults = []fleet.Fault{{Kind: fleet.FaultSXID, Code: 12003, Text: "Non-fatal"}}
 		}, "nvswitch-sxid info 512", "for the record"},
+		"fault of nobody": {func(n *fleet.Node) {
+			n.Agent.Faults = []fleet.Fault{{Kind: fleet.FaultOffBus, PCI: "00000000:48:00.0", Text: "fallen off the bus"}}
+		}, "gpu-fault critical 512 drain", "does not list: 00000000:48:00.0"},
 		"Slurm counts more":  {func(n *fleet.Node) { n.Views[0].GRES[0].Count = 9 }, "slurm-gres-differs warning 512 drain", "8 GPUs or slices, Slurm is configured for 9"},
 		"slurmctld knows it": {func(n *fleet.Node) { n.Views[0].GRES[0].Count = 9; n.Views[0].Base = fleet.BaseInval }, "slurm-node-invalid critical 512 drain", ""},
 		"drained": {func(n *fleet.Node) {

@@ -123,6 +123,9 @@ func (d device) recovery() (fleet.Finding, bool) {
 		}
 	}
 	f.Advice = r.Asks
+	if r.Value == recoverByReset || r.Value == recoverByDrainAndReset {
+		f.Actions = append(f.Actions, reset)
+	}
 	return f, true
 }
 
@@ -205,6 +208,9 @@ func (d device) xid() (fleet.Finding, bool) {
 		f.Evidence = append(f.Evidence, x.Name+", NVIDIA: "+string(x.Bucket))
 	}
 	f.Advice = x.Action
+	if x.Bucket == BucketResetGPU || x.Bucket == Bucket48 {
+		f.Actions = append(f.Actions, reset)
+	}
 	return f, true
 }
 

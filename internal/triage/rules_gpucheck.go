@@ -12,8 +12,9 @@ type checkRule struct {
 	result   fleet.CheckResult
 	rule     string
 	severity fleet.Severity
-	says     string
+	says     string // empty: what was read
 	advice   string
+	reset    bool // a reset of the device helps
 }
 
 // checkRules are the checks with advice of their own. Those of the whole node, fabric
@@ -21,51 +22,55 @@ type checkRule struct {
 var checkRules = []checkRule{
 	{
 		fleet.CheckRowRemap, fleet.CheckBad, RuleGPURemapFailed, fleet.Critical, "could not remap a row of its memory: due for replacement",
-		"drain the node and open an RMA case: the failure flag is NVIDIA's criterion",
+		"drain the node and open an RMA case: the failure flag is NVIDIA's criterion", false,
 	},
 	{
 		fleet.CheckRowRemap, fleet.CheckWarn, RuleGPURemapPending, fleet.Warning, "row remap pending: a reset is needed",
-		"running work is safe; drain the node and reset the GPU when it has ended, which activates the remapping",
+		"running work is safe; drain the node and reset the GPU when it has ended, which activates the remapping", true,
 	},
 	{
 		fleet.CheckRetiredPages, fleet.CheckBad, RuleGPUPages, fleet.Warning, "retired too many pages of its memory",
-		"drain the node and open an RMA case",
+		"drain the node and open an RMA case", false,
 	},
 	{
 		fleet.CheckRetiredPages, fleet.CheckWarn, RuleGPUPages, fleet.Warning, "has pages of memory to retire: a reset is needed",
-		"running work is safe; drain the node and reset the GPU when it has ended",
+		"running work is safe; drain the node and reset the GPU when it has ended", true,
 	},
 	{
 		fleet.CheckECC, fleet.CheckBad, RuleGPUECC, fleet.Critical, "has uncorrectable ECC errors",
-		"drain the node and reset the GPU; again after that: RMA case",
+		"drain the node and reset the GPU; again after that: RMA case", true,
 	},
 	{
-		fleet.CheckECC, fleet.CheckWarn, RuleGPUECC, fleet.Warning, "has a history of uncorrectable ECC errors",
-		"keep an eye on it; again: drain, reset, RMA case",
+		fleet.CheckECC, fleet.CheckWarn, RuleGPUECC, fleet.Warning, "",
+		"keep an eye on its counters; ECC itself is switched on with nvidia-smi -e 1 and a reset", false,
 	},
 	{
 		fleet.CheckNVLink, fleet.CheckBad, RuleGPUNVLink, fleet.Critical, "has an NVLink that is down",
-		"jobs over several GPUs here are slow or fail: drain the node, reset its GPUs, then look at the link",
+		"jobs over several GPUs here are slow or fail: drain the node, reset its GPUs, then look at the link", false,
 	},
 	{
 		fleet.CheckNVLink, fleet.CheckWarn, RuleGPUNVLink, fleet.Warning, "has errors on NVLink",
-		"keep an eye on it: replays that rise are a bad link",
+		"keep an eye on it: replays that rise are a bad link", false,
 	},
 	{
 		fleet.CheckPCIe, fleet.CheckBad, RuleGPUPCIe, fleet.Warning, "has a degraded PCIe link",
-		"drain the node and reseat the board or its riser; a reboot may train the link again",
+		"drain the node and reseat the board or its riser; a reboot may train the link again", false,
 	},
 	{
-		fleet.CheckPCIe, fleet.CheckWarn, RuleGPUPCIe, fleet.Info, "has replays on PCIe",
-		"keep an eye on it: replays that rise are a bad link",
+		fleet.CheckPCIe, fleet.CheckWarn, RuleGPUPCIe, fleet.Info, "",
+		"keep an eye on it: replays that rise, or a link that does not train up, are a bad connection", false,
+	},
+	{
+		fleet.CheckTemperature, fleet.CheckBad, RuleGPUHot, fleet.Warning, "",
+		"look at cooling and airflow; drain the node if it stays", false,
 	},
 	{
 		fleet.CheckThrottle, fleet.CheckBad, RuleGPUThrottle, fleet.Warning, "is slowed down",
-		"look at cooling and power of the node: a slow GPU makes its whole job slow",
+		"look at cooling and power of the node: a slow GPU makes its whole job slow", false,
 	},
 	{
 		fleet.CheckThrottle, fleet.CheckWarn, RuleGPUThrottle, fleet.Warning, "is slowed down",
-		"look at cooling and power of the node: a slow GPU makes its whole job slow",
+		"look at cooling and power of the node: a slow GPU makes its whole job slow", false,
 	},
 }
 
@@ -75,16 +80,22 @@ func (d device) checks() []fleet.Finding {
 	var out []fleet.Finding
 	for i := range d.Checks {
 		c := &d.Checks[i]
-		if c.Result != fleet.CheckBad && c.Result != fleet.CheckWarn || ofWholeNode(c.Name) || d.toldByXID(c.Name) {
+		if c.Result != fleet.CheckBad && c.Result != fleet.CheckWarn || ofWholeNode(c.Name) || d.told(c.Name) {
 			continue
 		}
 		r := ruleFor(c)
+		if r.says == "" {
+			r.says = c.Name + ": " + c.Text
+		}
 		f := d.finding(r.rule, r.severity, r.says, d.owners())
 		if r.rule == RuleGPUCheck {
 			f.ID += "/" + c.Name // several checks share the general rule
 		}
 		f.Evidence = append(f.Evidence, c.Name+": "+c.Text)
 		f.Advice = r.advice
+		if r.reset {
+			f.Actions = append(f.Actions, reset)
+		}
 		var faults []*fleet.Fault
 		for _, fault := range d.open(fleet.FaultXID) {
 			if proves[fault.Code] == c.Name {
@@ -101,10 +112,13 @@ func ofWholeNode(check string) bool {
 	return check == fleet.CheckFabric || check == fleet.CheckPersistence
 }
 
-// toldByXID reports a check whose trouble a severe XID has told.
-func (d device) toldByXID(check string) bool {
-	if check == fleet.CheckRowRemap {
-		return false
+// told reports a check whose trouble a reading or a severe XID has told already.
+func (d device) told(check string) bool {
+	switch check {
+	case fleet.CheckRowRemap:
+		return false // it tells more than its XIDs
+	case fleet.CheckTemperature:
+		return d.hot()
 	}
 	for _, f := range d.open(fleet.FaultXID) {
 		if proves[f.Code] == check && judge(f).Severity != fleet.Info {
@@ -133,7 +147,7 @@ func ruleFor(c *fleet.Check) checkRule {
 // conditions finds what the device's readings show by themselves.
 func (d device) conditions() []fleet.Finding {
 	var out []fleet.Finding
-	if d.Temp.Quality == fleet.Known && d.TempLimit.Quality == fleet.Known && d.Temp.Value >= d.TempLimit.Value {
+	if d.hot() {
 		f := d.finding(RuleGPUHot, fleet.Warning, fmt.Sprintf("is at %.0f C, its own limit is %.0f C", d.Temp.Value, d.TempLimit.Value), d.owners())
 		f.Evidence = append(f.Evidence, "the driver slows it down from there on")
 		f.Advice = "look at cooling and airflow; drain the node if it stays"
@@ -142,12 +156,18 @@ func (d device) conditions() []fleet.Finding {
 	if m := d.MIG; m.Current != m.Pending && changeable(m.Current) && changeable(m.Pending) {
 		f := d.finding(RuleMIGPending, fleet.Warning, fmt.Sprintf("waits for a reset: MIG is %s, %s is pending", m.Current, m.Pending), d.owners())
 		f.Advice = "drain the node, then reset the GPU (in a virtual machine: reboot); until then nothing can be partitioned"
+		f.Actions = append(f.Actions, reset)
 		out = append(out, f)
 	}
 	if f, ok := d.twoOwners(); ok {
 		out = append(out, f)
 	}
 	return out
+}
+
+// hot reports a device at the limit that it has itself.
+func (d device) hot() bool {
+	return d.Temp.Quality == fleet.Known && d.TempLimit.Quality == fleet.Known && d.Temp.Value >= d.TempLimit.Value
 }
 
 func changeable(m fleet.MIGMode) bool { return m == fleet.MIGEnabled || m == fleet.MIGDisabled }

@@ -29,6 +29,7 @@ func hostTrouble(s *fleet.Snapshot) []fleet.Finding {
 		out = append(out, h.missing()...)
 		out = append(out, h.fabric()...)
 		out = append(out, h.nvswitch()...)
+		out = append(out, h.unlisted()...)
 		out = append(out, h.persistence()...)
 		out = append(out, h.blind()...)
 	}
@@ -180,6 +181,29 @@ func (h host) nvswitch() []fleet.Finding {
 	f := h.finding(RuleNVSwitch, worst.Severity, fmt.Sprintf("has an NVSwitch error (SXID %d)", worst.Code))
 	quote(&f, faults)
 	f.Advice = worst.Action
+	return []fleet.Finding{f}
+}
+
+// unlisted finds faults of devices that the driver does not list at all.
+func (h host) unlisted() []fleet.Finding {
+	var faults []*fleet.Fault
+	severity := fleet.Warning
+	for i := range h.Agent.Faults {
+		f := &h.Agent.Faults[i]
+		if !f.IsOpen() || f.Kind == fleet.FaultSXID {
+			continue
+		}
+		faults = append(faults, f)
+		if f.Kind == fleet.FaultOffBus || f.Kind == fleet.FaultXID && ExplainXID(f.Code).Severity == fleet.Critical {
+			severity = fleet.Critical
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	f := h.finding(RuleGPUFault, severity, "has faults of a GPU that the driver does not list: "+faults[0].PCI)
+	quote(&f, faults)
+	f.Advice = "drain the node, look for the board in dmesg and lspci, power-cycle the node"
 	return []fleet.Finding{f}
 }
 

@@ -160,6 +160,12 @@ type Recovery struct {
 	Known    bool
 }
 
+// The recovery actions that a reset of the GPU answers.
+const (
+	recoverByReset         = 1
+	recoverByDrainAndReset = 4
+)
+
 // recoveries are the values of NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, by value.
 var recoveries = [...]Recovery{
 	{Name: "none", Asks: "nothing: the GPU is usable", Severity: fleet.Info},
