@@ -43,6 +43,6 @@ func newRoot(a *app) *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("log-level", fixed("debug", "info", "warn", "error"))
 	root.AddCommand(newGet(a), newDescribe(a), newAudit(a), newDoctor(a), newConfig(a), newVersion(a))
 	root.AddCommand(actionCommands(a)...)
-	root.AddCommand(newMIG(a), newGPU(a))
+	root.AddCommand(newMIG(a), newGPU(a), newAgent(a), newNVMLChild())
 	return root
 }
