@@ -70,7 +70,7 @@ func TestOwnersOfBothSides(t *testing.T) {
 	inStore(t, StoreOptions{}, func(t *testing.T, s *Store) {
 		gpus := []GPU{device(0, 0), device(1, 1), device(2, 2), device(3, 3)}
 		for i, id := range []string{"12", "13", "99"} {
-			gpus[i].Owners = []Owner{{Job: JobKey{ID: id}, Source: "cgroup"}}
+			gpus[i].Owners = []Owner{{Job: JobKey{ID: id}, Source: "agent", Proven: true}}
 		}
 		gpus[0].Processes = []GPUProcess{{PID: 1, Owner: Owner{Job: JobKey{ID: "12"}}}, {PID: 2}}
 		gpus[3].MIG = MIGState{Current: MIGEnabled, Instances: []MIGInstance{{ID: 1}, {ID: 2, Owners: []Owner{{Job: JobKey{ID: "13"}}}}}}
@@ -303,7 +303,7 @@ func benchmarkHosts(round, share int) Update {
 			gpus[k] = device(k, k)
 			gpus[k].UUID = fmt.Sprintf("GPU-%d-%d", i, k)
 			gpus[k].Temp = Read(float64(40 + round))
-			gpus[k].Owners = []Owner{{Job: JobKey{ID: fmt.Sprint(i)}, Source: "cgroup"}}
+			gpus[k].Owners = []Owner{{Job: JobKey{ID: fmt.Sprint(i)}, Source: "agent", Proven: true}}
 			gpus[k].Checks = []Check{{Name: CheckECC, Result: CheckOK}, {Name: CheckPCIe, Result: CheckOK}}
 		}
 		r := report(fmt.Sprintf("gpu%04d", i), gpus...)

@@ -53,7 +53,6 @@ func (j *join) namedAll(owners []Owner, n *Node) []Owner {
 	out := slices.Clone(owners)
 	for i := range out {
 		out[i] = j.named(out[i], n)
-		out[i].Proven = true
 	}
 	return out
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/gpuctl/gpuctl/internal/remote"
 )
 
-// The exit statuses with which a shell says that there is no such command, or that it
-// cannot be run.
+// The exit statuses with which a shell says that there is no such command, that it
+// cannot be run, or that gpuctl has no use there.
 const (
 	exitNotFound      = 127
 	exitNotExecutable = 126
+	exitRefused       = 3 // of gpuctl itself: it cannot work here
 )
 
 // SSHWay starts an agent on the node itself, over SSH.
@@ -37,12 +38,19 @@ func (w *SSHWay) Dial(ctx context.Context, host string) (io.ReadWriteCloser, err
 	if err != nil {
 		return nil, err
 	}
-	return detach(&processReader{p: p, host: host, command: argv[0]}, p.Stdin, p.Close), nil
+	return detach(&processReader{p: p, command: argv[0]}, p.Stdin, p.Close), nil
 }
 
-// Run runs a command on the node, and returns what it wrote and its exit status.
-func (w *SSHWay) Run(ctx context.Context, host string, argv []string) (remote.Result, error) {
-	return w.conn(host).Run(ctx, argv)
+// Output is what a command left.
+type Output struct {
+	Stdout, Stderr []byte
+	Exit           int
+}
+
+// Run runs a command on the node. One that ran and failed is no error.
+func (w *SSHWay) Run(ctx context.Context, host string, argv []string) (Output, error) {
+	r, err := w.conn(host).Run(ctx, argv)
+	return Output(r), err
 }
 
 // Forget ends the connection to a node that is not wanted any more.
@@ -68,8 +76,8 @@ func (w *SSHWay) Via(host string) string {
 
 // processReader reads what a process writes, and at its end says why it ended.
 type processReader struct {
-	p             *remote.Process
-	host, command string
+	p       *remote.Process
+	command string
 }
 
 // Read implements io.Reader.
@@ -89,7 +97,9 @@ func (r *processReader) end() error {
 	said := lastLine(r.p.Stderr())
 	switch {
 	case exit == exitNotFound, exit == exitNotExecutable:
-		return fmt.Errorf("%w: %s cannot be run on %s: %s", ErrNoAgent, r.command, r.host, said)
+		return fmt.Errorf("%w: %s cannot be run: %s", ErrNoAgent, r.command, said)
+	case exit == exitRefused:
+		return fmt.Errorf("%w of use: %s", ErrNoAgent, said)
 	case exit != 0:
 		return fmt.Errorf("the agent ended with exit status %d: %s", exit, said)
 	}
