@@ -40,7 +40,7 @@ func table() []room {
 		slurm, kube, remote   = "internal/slurm", "internal/kube", "internal/remote"
 		agent, wire           = "internal/agent", "internal/agent/wire"
 		pci, kmsg, host       = "internal/agent/pci", "internal/agent/kmsg", "internal/agent/host"
-		faults, mig, metrics  = "internal/agent/faults", "internal/agent/mig", "internal/agent/metrics"
+		faults, mig           = "internal/agent/faults", "internal/agent/mig"
 		everything            = "everything"
 	)
 	ui := []string{"charm.land/bubbletea", "charm.land/bubbles", "charm.land/lipgloss"}
@@ -62,11 +62,11 @@ func table() []room {
 		{kmsg, []string{pci, fleet}, nil},
 		{host, []string{fleet}, nil},
 		{faults, []string{kmsg, pci, fleet}, nil},
-		{metrics, []string{wire, fleet}, nil},
+		{"internal/agent/metrics", []string{agent, wire, fleet}, nil},
 		{mig, []string{wire, fleet}, nil},
 		{"internal/agent/mig/migtest", []string{mig, fleet}, nil},
 		{"internal/agent/agenttest", []string{agent, host, mig, wire, fleet}, nil},
-		{agent, []string{faults, host, kmsg, metrics, mig, pci, wire, fleet}, nil},
+		{agent, []string{faults, host, kmsg, mig, pci, wire, fleet}, nil},
 		{sources, []string{fleet}, nil},
 		{"internal/sources/slurm", []string{sources, fleet, slurm}, nil},
 		{"internal/sources/kube", []string{sources, fleet, kube}, k8s},
