@@ -24,7 +24,7 @@ func (s *Sampler) compose(now time.Time) *State {
 	state.Node = fleet.AgentInfo{
 		Version: s.opts.Version, Host: s.name, Machine: s.machine, BootID: s.boot,
 		Driver: sample.Driver, CUDA: sample.CUDA, NVML: sample.NVML, Expected: s.expected(), Present: present,
-		Checks: s.nodeChecks(state.GPUs), Faults: s.book.Others(seen, now), Problems: s.troubles(now), At: now,
+		Checks: s.nodeChecks(state.GPUs), Faults: s.book.Others(seen, now), Boards: s.found.boards, Problems: s.troubles(now), At: now,
 	}
 	return state
 }

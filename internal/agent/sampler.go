@@ -72,6 +72,7 @@ type findings struct {
 	devices []pci.Device
 	scanned bool
 	manager fleet.Check
+	boards  []fleet.MIGBoard
 	owners  map[int]fleet.Owner
 	missing map[string]time.Time // PCI id of a device that should be there: since when
 }
@@ -101,6 +102,7 @@ func New(o Options) *Sampler {
 	s.probes = []*probe{
 		{name: "reading the GPUs", limit: firstLimit, run: s.readDriver},
 		{name: "looking at the machine", every: slowly, limit: slowly, run: s.readMachine},
+		{name: "asking what the GPUs can be cut into", every: slowly, limit: time.Second, run: s.readBoards},
 	}
 	s.owner = &probe{name: "finding the owners of processes", limit: o.Interval, run: s.readOwners}
 	return s

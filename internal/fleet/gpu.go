@@ -208,10 +208,13 @@ type AgentInfo struct {
 	Checks   []Check `json:",omitzero"` // of the node: fabric manager, persistence, driver
 	// Faults are those of no device that is listed: an NVSwitch's SXIDs, a device that
 	// the driver does not enumerate.
-	Faults   []Fault   `json:",omitzero"`
-	Problems []string  `json:",omitzero"` // what it cannot do here, and why: "/dev/kmsg: permission denied"
-	At       time.Time `json:",omitzero"`
-	Via      string    // how it was reached; "nvidia-smi" is the poorer view
+	Faults []Fault `json:",omitzero"`
+	// Boards are what the devices here can be cut into, one for each model in MIG mode or
+	// able to be.
+	Boards   []MIGBoard `json:",omitzero"`
+	Problems []string   `json:",omitzero"` // what it cannot do here, and why: "/dev/kmsg: permission denied"
+	At       time.Time  `json:",omitzero"`
+	Via      string     // how it was reached; "nvidia-smi" is the poorer view
 	// Status is how far this console reaches the agent: live, stale or down.
 	Status SourceStatus `json:",omitzero"`
 	// Gone says why the agent is not reached any more, as HostReport.Gone; the rest is

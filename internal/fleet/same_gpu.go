@@ -14,6 +14,7 @@ func sameAgent(a, b *AgentInfo) bool {
 	return a.Version == b.Version && a.Host == b.Host && a.Machine == b.Machine && a.BootID == b.BootID &&
 		a.Driver == b.Driver && a.CUDA == b.CUDA && a.NVML == b.NVML && a.Expected == b.Expected && a.Present == b.Present &&
 		slices.Equal(a.Checks, b.Checks) && slices.Equal(a.Faults, b.Faults) && slices.Equal(a.Problems, b.Problems) &&
+		slices.EqualFunc(a.Boards, b.Boards, sameBoard) &&
 		a.At.Equal(b.At) && a.Via == b.Via && a.Status == b.Status && a.Gone == b.Gone
 }
 
@@ -25,6 +26,12 @@ func sameGPU(a, b *GPU) bool {
 		a.MemUsed == b.MemUsed && a.MemTotal == b.MemTotal && a.SMClock == b.SMClock && sameMIG(&a.MIG, &b.MIG) &&
 		slices.Equal(a.Checks, b.Checks) && slices.Equal(a.Faults, b.Faults) && slices.Equal(a.Processes, b.Processes) &&
 		a.At.Equal(b.At)
+}
+
+func sameBoard(a, b MIGBoard) bool {
+	return a.Model == b.Model && slices.EqualFunc(a.Profiles, b.Profiles, func(x, y MIGProfile) bool {
+		return x.Name == y.Name && x.Compute == y.Compute && x.Memory == y.Memory && x.Max == y.Max && x.Media == y.Media && slices.Equal(x.Starts, y.Starts)
+	})
 }
 
 func sameMIG(a, b *MIGState) bool {
