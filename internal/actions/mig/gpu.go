@@ -43,18 +43,17 @@ func (p *planner) repartition(ctx context.Context, gpu *fleet.GPU, layout string
 		p.refuse("GPU %d: %s", gpu.Index, b)
 	}
 	p.before = append(p.before, actions.GPUWish{UUID: gpu.UUID, Layout: mig.LayoutOf(plan.Before).String()})
-	p.work = append(p.work, p.migStep(gpu, &plan, layout))
+	p.work = append(p.work, p.migStep(gpu, &plan))
 	return nil
 }
 
 // migStep is the change in words. It asks for exactly the places that were planned.
-func (p *planner) migStep(gpu *fleet.GPU, plan *wire.MIGPlan, layout string) actions.Step {
+func (p *planner) migStep(gpu *fleet.GPU, plan *wire.MIGPlan) actions.Step {
 	after := afterOf(plan)
 	exact := mig.LayoutOf(after).String()
 	s := p.agentStep(opMIG, gpu.UUID)
 	s.Name = fmt.Sprintf("GPU %d: %s", gpu.Index, changeWords(plan))
 	s.Args["layout"] = exact
-	s.Args["wanted"] = layout
 	s.Command = fmt.Sprintf("gpuctl mig apply %s --gpu %d %s", p.target.Name, gpu.Index, exact)
 	s.Expect = fmt.Sprintf("the GPU is read back as %s", mig.Describe(after))
 	return s

@@ -260,27 +260,6 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// A driver that tells no placements while MIG is off: they are chosen after the mode
-// has changed.
-func TestApplyOnABlindBoard(t *testing.T) {
-	d := migtest.New(migtest.H10080(), fleet.MIGDisabled)
-	d.Blind = true
-	p, err := apply(t, engine(t), d, "1g.10gb:2,3g.40gb")
-	if err != nil || p.Mode != fleet.MIGEnabled || !strings.Contains(p.Warnings[1], "placements") {
-		t.Fatalf("%v %+v", err, p)
-	}
-	if got := layoutNow(d); got != "MIG enabled: 3g.40gb@0, 1g.10gb@4, 1g.10gb@5" {
-		t.Error(got)
-	}
-	// Sums say that this fits, places say that it does not: the mode is put back.
-	d = migtest.New(migtest.H10080(), fleet.MIGDisabled)
-	d.Blind = true
-	_, err = apply(t, engine(t), d, "3g.40gb,1g.10gb@0,1g.10gb@4")
-	if mig.CodeOf(err) != wire.CodeFailed || layoutNow(d) != "MIG disabled" {
-		t.Errorf("%v, %s", err, layoutNow(d))
-	}
-}
-
 // A mode that the driver only takes as pending is never success (mig-parted#18).
 func TestC92_ModeOnlyPending(t *testing.T) {
 	d := migtest.New(migtest.A10080(), fleet.MIGDisabled)

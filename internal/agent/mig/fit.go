@@ -47,7 +47,7 @@ func (b *board) wishes(l Layout) ([]wish, error) {
 
 // allowed refuses an explicit place that the profile cannot start at.
 func (w *wish) allowed() error {
-	if w.start == Anywhere || len(w.profile.Placements) == 0 {
+	if w.start == Anywhere {
 		return nil
 	}
 	var starts []string
@@ -80,7 +80,7 @@ func (b *board) countable(wishes []wish) error {
 		return fmt.Errorf("%w: at most one instance with media engines (+me) on a GPU, %d are wanted", ErrLayout, media)
 	case compute > b.compute:
 		return fmt.Errorf("%w: it needs %d compute slices, the board has %d", ErrLayout, compute, b.compute)
-	case memory > b.memory && b.memory > 0:
+	case memory > b.memory:
 		return fmt.Errorf("%w: it needs %d memory slices, the board has %d", ErrLayout, memory, b.memory)
 	}
 	return nil

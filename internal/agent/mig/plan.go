@@ -37,13 +37,6 @@ func Plan(state fleet.MIGState, profiles []Profile, layout Layout, processes []f
 
 // fill settles what stays, goes and is made.
 func (b *board) fill(p *wire.MIGPlan, wishes []wish, processes []fleet.GPUProcess) error {
-	if b.blind(wishes) && p.Before.Current == fleet.MIGDisabled {
-		for i := range wishes {
-			p.Create = append(p.Create, newInstance(wishes[i].profile, wishes[i].start))
-		}
-		p.After = p.Create
-		return nil
-	}
 	places := b.arrange(wishes, standings(p.Before.Instances, processes))
 	if places == nil {
 		return b.misfit(wishes)
@@ -65,11 +58,6 @@ func (b *board) fill(p *wire.MIGPlan, wishes []wish, processes []fleet.GPUProces
 	p.Keep, p.Create, p.Destroy = byStart(p.Keep), byStart(p.Create), byStart(p.Destroy)
 	p.After = byStart(slices.Concat(p.Keep, p.Create))
 	return nil
-}
-
-// blind reports that the driver tells no placements, as it may while MIG is off.
-func (b *board) blind(wishes []wish) bool {
-	return slices.ContainsFunc(wishes, func(w wish) bool { return len(w.profile.Placements) == 0 })
 }
 
 // newInstance is an instance that is not there yet, whole: with one compute instance.
@@ -133,9 +121,6 @@ func warnings(p *wire.MIGPlan, processes []fleet.GPUProcess) []string {
 	var out []string
 	if p.Mode != "" {
 		out = append(out, "changing the MIG mode resets the GPU on some boards, and needs every client of it gone, monitors included")
-	}
-	if slices.ContainsFunc(p.Create, func(i fleet.MIGInstance) bool { return i.Start == Anywhere }) {
-		out = append(out, "the driver tells placements only while MIG is on: they are chosen after the mode has changed, and the mode is put back when it does not fit")
 	}
 	for i := range processes {
 		if proc := &processes[i]; proc.Instance < 0 && p.Mode == "" && len(p.Destroy) > 0 {

@@ -86,19 +86,12 @@ func (b *board) find(text string) (*Profile, error) {
 		if have.gb == n.gb {
 			return p, nil
 		}
-		near = append(near, fmt.Sprintf("%s (%d of %d compute slices, %s)", p.Name, p.Compute, b.compute, memoryWords(p, b)))
+		near = append(near, fmt.Sprintf("%s (%d of %d compute slices, %d of %d memory slices)", p.Name, p.Compute, b.compute, p.Memory, b.memory))
 	}
 	if len(near) > 0 {
 		return nil, fmt.Errorf("%w: this board has no %s; what it has with as many compute slices is %s", ErrLayout, text, strings.Join(near, " and "))
 	}
 	return nil, fmt.Errorf("%w: this board has no %s; it has %s", ErrLayout, text, strings.Join(b.names(), ", "))
-}
-
-func memoryWords(p *Profile, b *board) string {
-	if p.Memory == 0 {
-		return "memory slices not told while MIG is off"
-	}
-	return fmt.Sprintf("%d of %d memory slices", p.Memory, b.memory)
 }
 
 func (b *board) names() []string {

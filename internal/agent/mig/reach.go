@@ -86,9 +86,6 @@ func (h *hand) reach(ctx context.Context, target fleet.MIGState) error {
 	if err != nil {
 		return err
 	}
-	if target, err = h.settle(target, profiles); err != nil {
-		return err
-	}
 	if err := h.removeExtras(ctx, target.Instances); err != nil {
 		return err
 	}
@@ -134,19 +131,6 @@ func (h *hand) profiles(ctx context.Context) (profiles []Profile, err error) {
 		return err
 	})
 	return profiles, err
-}
-
-// settle gives instances a place that could have none while MIG was off.
-func (h *hand) settle(target fleet.MIGState, profiles []Profile) (fleet.MIGState, error) {
-	if !slices.ContainsFunc(target.Instances, func(i fleet.MIGInstance) bool { return i.Start == Anywhere || i.Size == 0 }) {
-		return target, nil
-	}
-	plan, err := Plan(h.state, profiles, LayoutOf(target), nil)
-	if err != nil {
-		return target, err
-	}
-	target.Instances = plan.After
-	return target, nil
 }
 
 // removeExtras destroys what is not wanted. An instance that only has other compute

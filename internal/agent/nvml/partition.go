@@ -46,8 +46,11 @@ func (g *gpu) migState() (fleet.MIGState, error) {
 	}
 	s.Current, s.Pending = mode(current), mode(pending)
 	profiles, err := g.profileList()
-	if err != nil || s.Current != fleet.MIGEnabled {
+	if s.Current != fleet.MIGEnabled {
 		return s, nil // a driver need not tell profiles while MIG is off
+	}
+	if err != nil {
+		return s, err // instances that cannot be listed are not "no instances"
 	}
 	for i := range profiles {
 		for _, p := range profiles[i].Placements {

@@ -24,8 +24,6 @@ type Device struct {
 	Late func(n int, call string) error
 	// NeedsReset makes a change of mode pending, as in a passthrough VM.
 	NeedsReset bool
-	// Blind tells no placements while MIG is off.
-	Blind bool
 	// Held are instances that something invisible uses.
 	Held []int
 
@@ -147,13 +145,7 @@ func (d *Device) Profiles(context.Context) ([]mig.Profile, error) {
 	if err := d.call("profiles"); err != nil {
 		return nil, err
 	}
-	out := slices.Clone(d.Board.Profiles)
-	if d.Blind && d.Now().Current == fleet.MIGDisabled {
-		for i := range out {
-			out[i].Placements, out[i].Memory = nil, 0
-		}
-	}
-	return out, nil
+	return slices.Clone(d.Board.Profiles), nil
 }
 
 // Processes implements mig.Device.
