@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -152,21 +153,23 @@ func (f *agentFlags) state() string {
 	return ""
 }
 
-// usable waits for the driver's first word. Where it is not usable and there are GPUs
-// the agent says so to its clients, for that is a finding; where there are none it ends.
+// usable waits for the driver's first word. A driver that is missing although there are
+// GPUs is a finding, which the agent's clients are told; where there are none it ends. So
+// it does where the driver is too old: nvidia-smi tells as much.
 func usable(ctx context.Context, f *agentFlags, s *agent.Sampler) error {
 	if _, err := s.Next(ctx, nil); err != nil {
 		return nil // it was told to end
 	}
 	err := s.Err()
-	if !errors.Is(err, agent.ErrNoDriver) && !errors.Is(err, agent.ErrOldDriver) {
-		return nil
-	}
-	devices, _ := pci.Scan(f.root) // no PCI bus: no GPU
-	for _, d := range devices {
-		if d.IsGPU() {
+	switch {
+	case errors.Is(err, agent.ErrOldDriver):
+	case errors.Is(err, agent.ErrNoDriver):
+		devices, _ := pci.Scan(f.root) // no PCI bus: no GPU
+		if slices.ContainsFunc(devices, pci.Device.IsGPU) {
 			return nil
 		}
+	default:
+		return nil
 	}
 	return fail(exitRefused, fmt.Errorf("no GPU can be watched here: %w", err))
 }

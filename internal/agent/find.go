@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpuctl/gpuctl/internal/agent/faults"
@@ -26,6 +28,9 @@ func (s *Sampler) readDriver(ctx context.Context) error {
 		defer cancel()
 	}
 	sample, err := s.opts.Driver.Sample(ctx)
+	if err == nil {
+		err = oldDriver(sample.Driver)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found.err = err
@@ -33,6 +38,19 @@ func (s *Sampler) readDriver(ctx context.Context) error {
 		s.found.sample, s.found.since = sample, time.Now()
 	}
 	return err
+}
+
+// oldestDriver is the first that tells what health is judged by (row remapping, MIG).
+const oldestDriver = 450
+
+// oldDriver refuses a driver that cannot tell whether a device is well: "nothing is
+// wrong" would be a guess. A version that is not understood passes.
+func oldDriver(version string) error {
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < oldestDriver {
+		return fmt.Errorf("%w: it is %s, and gpuctl needs %d or newer", ErrOldDriver, version, oldestDriver)
+	}
+	return nil
 }
 
 // answered reports that the driver has answered before: then its devices are awake.

@@ -292,3 +292,13 @@ func TestUnreadableKernelLogIsAProblem(t *testing.T) {
 		}
 	})
 }
+
+func TestOldDriverIsRefused(t *testing.T) {
+	n := agenttest.NewNode(t, 1)
+	n.Driver.Version = "418.226.00"
+	running(t, n, func(t *testing.T, s *agent.Sampler) {
+		if err := s.Err(); !errors.Is(err, agent.ErrOldDriver) || !strings.Contains(err.Error(), "418.226.00") {
+			t.Error(err)
+		}
+	})
+}

@@ -16,6 +16,7 @@ import (
 
 // Driver is a simulated GPU driver. It is safe for concurrent use.
 type Driver struct {
+	Version string // of the driver
 	// Devices makes the MIG side of a device; nil: there is none.
 	Devices func(uuid string) mig.Device
 
@@ -33,7 +34,7 @@ var _ agent.Driver = (*Driver)(nil)
 
 // NewDriver simulates H100 devices with the UUIDs of UUID and the bus ids of PCI.
 func NewDriver(gpus int) *Driver {
-	d := &Driver{inUse: map[string]bool{}}
+	d := &Driver{Version: "570.86.15", inUse: map[string]bool{}}
 	for i := range gpus {
 		d.gpus = append(d.gpus, fleet.GPU{
 			UUID: UUID(i), Index: i, Minor: i, Model: "NVIDIA H100 80GB HBM3", Serial: fmt.Sprintf("16500000%02d", i), PCI: PCI(i),
@@ -128,7 +129,7 @@ func (d *Driver) Sample(ctx context.Context) (agent.DriverSample, error) {
 		return agent.DriverSample{}, d.err
 	}
 	d.open = true
-	s := agent.DriverSample{Driver: "570.86.15", CUDA: "12.8", NVML: "12.570.86.15", At: time.Now(), GPUs: slices.Clone(d.gpus)}
+	s := agent.DriverSample{Driver: d.Version, CUDA: "12.8", NVML: "12.570.86.15", At: time.Now(), GPUs: slices.Clone(d.gpus)}
 	for i := range s.GPUs {
 		s.GPUs[i].At = s.At
 	}

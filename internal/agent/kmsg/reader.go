@@ -115,11 +115,12 @@ func (r *Reader) follow(ctx context.Context, f *os.File) error {
 	}
 }
 
-// emit tells what a record says. A line without header happened now.
+// emit tells what a record says. A line without header happened now, and nothing
+// happens in the future: the kernel's clock is not quite ours.
 func (r *Reader) emit(rec record) {
-	at := r.Booted.Add(rec.since)
-	if rec.bare {
-		at = time.Now()
+	at, now := r.Booted.Add(rec.since), time.Now()
+	if rec.bare || at.After(now) {
+		at = now
 	}
 	for _, e := range r.parser.Parse(rec.text) {
 		e.At, e.Seq = at, rec.seq
