@@ -23,9 +23,12 @@ if [ ! -e "$root/.complete" ]; then
   echo "matrix: debootstrap $suite into $root"
   rm -rf "$root"
   mkdir -p "$root"
+  # the mirror that this machine installs from
+  mirror=${DEBIAN_MIRROR:-$(grep -rhoE '(https?|ftp)://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -n 1 | tr -d ' ')}
+  [ -n "$mirror" ] || { echo "matrix: no Debian mirror in /etc/apt: set DEBIAN_MIRROR"; exit 1; }
   script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid # a suite newer than this debootstrap
-  debootstrap --variant=minbase "$suite" "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" "$script" >"$root.log" 2>&1 ||
+  debootstrap --variant=minbase "$suite" "$root" "$mirror" "$script" >"$root.log" 2>&1 ||
     { tail "$root.log"; exit 1; }
   touch "$root/.complete"
 fi

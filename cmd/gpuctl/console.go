@@ -89,6 +89,9 @@ func (s *session) jobSections(ctx context.Context, k fleet.JobKey) ([]tui.Sectio
 		if len(on) > 0 {
 			out = append(out, tui.Section{Title: "Holds", Text: strings.Join(on, "\n")})
 		}
+		if files := outputs(details[i : i+1]); len(files) > 0 {
+			out = append(out, tui.Section{Title: "Writes", Text: strings.Join(files, "\n")})
+		}
 		if d.Raw != "" {
 			out = append(out, tui.Section{Title: "Slurm", Text: d.Raw})
 		}

@@ -157,6 +157,10 @@ func (s *session) describeJob(ctx context.Context, w io.Writer, snap *fleet.Snap
 	for i := range details {
 		d := &details[i]
 		field(w, "command", d.Command)
+		field(w, "output", d.StdOut)
+		if d.StdErr != d.StdOut {
+			field(w, "errors", d.StdErr)
+		}
 		for _, alloc := range d.Alloc {
 			field(w, "on "+alloc.Node, gresWords(alloc.GRES))
 		}
@@ -198,6 +202,5 @@ func describeJobRow(w io.Writer, snap *fleet.Snapshot, j *fleet.Job, now time.Ti
 	field(w, "dependency", j.Dependency)
 	field(w, "comment", oneLine(j.Comment))
 	field(w, "work dir", j.WorkDir)
-	field(w, "output", j.StdOut)
 	field(w, "odd", strings.Join(j.Oddities, "; "))
 }

@@ -85,7 +85,7 @@ func TestReadsOverCommands(t *testing.T) {
 		if len(jobs) < 12 || err != nil {
 			t.Errorf("%s: %d jobs, %v", version, len(jobs), err)
 		}
-		if asked := run.last(); !strings.HasPrefix(asked, "squeue -h -a -t all -O jobarrayid:\x1f,") || !strings.HasSuffix(asked, ",stdout:\x1e") {
+		if asked := run.last(); !strings.HasPrefix(asked, "squeue -h -a -t all -O jobarrayid:\x1f,") || !strings.HasSuffix(asked, ",workdir:\x1e") {
 			t.Errorf("%s: asked %q", version, asked)
 		}
 		parts, err := c.Partitions(ctx)

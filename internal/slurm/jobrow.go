@@ -56,7 +56,6 @@ var queueColumns = []column{
 	{"feature", func(t *jobText) *string { return &t.features }},
 	{"comment", func(t *jobText) *string { return &t.comment }},
 	{"workdir", func(t *jobText) *string { return &t.workDir }},
-	{"stdout", func(t *jobText) *string { return &t.out }},
 }
 
 // queueFormat is the -O argument for squeue(1): each column with its separator
@@ -97,9 +96,6 @@ func rowJob(row string, columns []column) fleet.Job {
 		return oddJob(row, t.idText, err.Error())
 	}
 	t.id = id
-	if id.Array() != nil || strings.Contains(t.out, "%") {
-		t.out = "" // 22.05 fills in the wrong number for a task, 26.05 fills in nothing
-	}
 	return t.job()
 }
 

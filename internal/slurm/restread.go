@@ -57,10 +57,7 @@ func (t *rest) Jobs(ctx context.Context) ([]fleet.Job, error) {
 // asListed takes away what squeue cannot list, so that a list is the same whichever
 // transport answers.
 func asListed(j *fleet.Job) {
-	j.ExcNodes, j.StdErr = "", ""
-	if j.Array != nil {
-		j.StdOut = ""
-	}
+	j.ExcNodes, j.StdOut, j.StdErr = "", "", ""
 }
 
 // Partitions implements Transport.

@@ -19,8 +19,8 @@ type Transport interface {
 
 	Nodes(ctx context.Context) ([]fleet.View, error)
 	// Jobs lists all states that slurmctld still has. What squeue(1) cannot list is
-	// left to Job, whichever transport answers: excluded nodes, standard error, and
-	// the standard output of array tasks.
+	// left to Job, whichever transport answers: excluded nodes, and where standard
+	// output and error go (some versions list them, with their %j left in).
 	Jobs(ctx context.Context) ([]fleet.Job, error)
 	Partitions(ctx context.Context) ([]fleet.Partition, error)
 	Reservations(ctx context.Context) ([]fleet.Reservation, error)
