@@ -104,7 +104,7 @@ func (g *gpu) open() error {
 		id.Minor = minor
 	}
 	if pci, err := ask(g.calls, "nvmlDeviceGetPciInfo", g.handle.GetPciInfo); err == nil {
-		id.PCI = cText(pci.BusId[:])
+		id.PCI, id.PCIDevice = cText(pci.BusId[:]), pci.PciDeviceId
 	}
 	limit, err := ask(g.calls, "nvmlDeviceGetTemperatureThreshold", func() (uint32, nvml.Return) {
 		return g.handle.GetTemperatureThreshold(nvml.TEMPERATURE_THRESHOLD_SLOWDOWN)

@@ -31,7 +31,7 @@ func TestEveryReadingOfAHealthyDevice(t *testing.T) {
 		got, want any
 	}{
 		{"uuid", g.UUID, state.UUID(0)}, {"model", g.Model, "NVIDIA H100 80GB HBM3"}, {"serial", g.Serial, "1650000000"},
-		{"pci", g.PCI, "00000000:05:00.0"}, {"vbios", g.VBIOS, "96.00.74.00.01"}, {"minor", g.Minor, 0},
+		{"pci", g.PCI, "00000000:05:00.0"}, {"pci device", g.PCIDevice, uint32(0x233010de)}, {"vbios", g.VBIOS, "96.00.74.00.01"}, {"minor", g.Minor, 0},
 		{"health", g.Health.State, fleet.GPUAnswers},
 		{"temperature", g.Temp, fleet.Read(61)}, {"limit", g.TempLimit, fleet.Read(87)}, {"power", g.Power, fleet.Read(431.5)},
 		{"power cap", g.PowerCap, fleet.Read(700)}, {"utilisation", g.Util, fleet.Read(97)}, {"clock", g.SMClock, fleet.Read(1755)},
