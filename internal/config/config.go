@@ -91,9 +91,29 @@ type Kubernetes struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 }
 
-// Agents says how node agents are reached.
+// Agents says how node agents are reached. Empty SSH fields leave the say to
+// ssh_config(5).
 type Agents struct {
 	Via string `json:"via,omitempty"` // ssh, socket, kube or https
+	// Nodes are the nodes that have agents, as host lists with * and ?; empty: every
+	// node that has GPUs by its scheduler's word.
+	Nodes Strings `json:"nodes,omitempty"`
+	// Command is what SSH starts on a node; default: gpuctl agent --stdio.
+	Command []string `json:"command,omitempty"`
+	// Socket is the agents' unix socket, where {node} stands for the node's name:
+	// /run/gpuctl/{node}.sock. It is on Jump, or on this machine.
+	Socket        string  `json:"socket,omitempty"`
+	Jump          string  `json:"jump,omitempty"` // the host to go through, as for ssh -J
+	User          string  `json:"user,omitempty"`
+	Port          int     `json:"port,omitempty"` // of sshd, or of the agents over https
+	IdentityFiles Strings `json:"identityFiles,omitempty"`
+	KnownHosts    Strings `json:"knownHosts,omitempty"`
+	ConfigFile    string  `json:"configFile,omitempty"` // instead of ~/.ssh/config; "none" reads none
+	// Concurrency is how many nodes are connected to at the same time; default 32.
+	Concurrency int    `json:"concurrency,omitempty"`
+	CAFile      string `json:"caFile,omitempty"`   // who signed the agents' certificates
+	CertFile    string `json:"certFile,omitempty"` // our own certificate and its key, for https
+	KeyFile     string `json:"keyFile,omitempty"`
 }
 
 // Checkpoint says where jobs that match keep their checkpoints.

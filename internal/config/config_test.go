@@ -99,6 +99,17 @@ func TestMistakesAreNamed(t *testing.T) {
 		"clusters: [{name: a, interval: 1s, slurm: {local: {}}}]":                         "at least 2s",
 		"clusters: [{name: a, interval: 10, slurm: {local: {}}}]":                         "not a duration",
 		"clusters: [{name: a, guard: maybe, slurm: {local: {}}}]":                         "none, confirm, typed",
+		"agents: {via: carrier}":                                                          "ssh, socket, kube, https",
+		"agents: {jump: login1}":                                                          "agents.via is missing",
+		"agents: {via: ssh, nodes: 'gpu['}":                                               "agents.nodes",
+		"agents: {via: ssh, port: 70000}":                                                 "from 1 to 65535",
+		"agents: {via: ssh, concurrency: 1000}":                                           "from 1 to 256",
+		"agents: {via: ssh, command: ['']}":                                               "names no command",
+		"agents: {via: socket}":                                                           "agents.socket is missing",
+		"agents: {via: socket, socket: run/a}":                                            "absolute path",
+		"agents: {via: socket, socket: /run/a.sock, nodes: [a, b]}":                       "write {node}",
+		"agents: {via: https, certFile: /c, keyFile: /k}":                                 "agents.port is missing",
+		"agents: {via: https, port: 9443, caFile: /ca, certFile: /crt}":                   "certFile and keyFile",
 		"limits: {percent: 101}":                                                          "from 0 to 100",
 		"clusters: 5":                                                                     "clusters is number",
 		"checkpoints: [{match: 'a &&'}]":                                                  "checkpoints[0].match",
@@ -112,6 +123,22 @@ func TestMistakesAreNamed(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestWaysToAgents(t *testing.T) {
+	for _, text := range []string{
+		"{via: ssh, jump: 'gpuop@login1:22', nodes: 'gpu[001-512]', command: [sudo, -n, gpuctl, agent, --stdio]}",
+		"{via: socket, socket: '/run/gpuctl/{node}.sock', jump: login1}", "{via: socket, socket: /run/gpuctl/agent.sock, nodes: gpu1}",
+		"{via: https, port: 9443, ca_file: /ca, cert_file: /crt, key_file: /key}", "{}",
+	} {
+		c := Default()
+		if err := decode([]byte("agents: "+text), &c); err != nil {
+			t.Error(err)
+		}
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (c *Config) Validate() error {
 		v.name(at+".name", cl.Name, names)
 		v.cluster(at, cl)
 	}
-	v.oneOf("agents.via", c.Agents.Via, "ssh", "socket", "kube", "https")
+	v.agents(&c.Agents)
 	for i, cp := range c.Checkpoints {
 		at := fmt.Sprintf("checkpoints[%d]", i)
 		if _, err := fleet.ParseQuery(cp.Match); err != nil {

@@ -211,3 +211,14 @@ func TestCallersPatienceDoesNotEndTheAttempt(t *testing.T) {
 		mustRun(t, c, "true")
 	})
 }
+
+func TestThroughStandsInForTheConfiguration(t *testing.T) {
+	h := Host{Alias: "gpu1", ConfigFile: writeFile(t, "config", "Host gpu1\n  ProxyJump other\n")}
+	got, err := h.Through("alice@login1:2200").resolve()
+	if err != nil || len(got.jumps) != 1 || got.jumps[0] != (hop{"alice", "login1", 2200}) {
+		t.Errorf("%v %+v", err, got.jumps)
+	}
+	if got, err = h.Through("").resolve(); err != nil || got.jumps[0].host != "other" {
+		t.Errorf("%v %+v", err, got.jumps)
+	}
+}

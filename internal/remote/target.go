@@ -34,6 +34,13 @@ type Host struct {
 	jump string
 }
 
+// Through returns h reached through a jump host, written as for ssh -J, in place of
+// what the configuration says. An empty jump leaves the say to it.
+func (h Host) Through(jump string) Host {
+	h.jump = jump
+	return h
+}
+
 // Defaults that ssh_config(5) leaves open or that suit a console better.
 const (
 	defaultSessions = 8
