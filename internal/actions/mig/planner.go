@@ -134,11 +134,11 @@ func (p *planner) verdict() {
 }
 
 func (p *planner) nodeState() string {
-	text := strings.Join(append([]string{p.view.Base}, p.view.Flags...), "+")
+	parts := []string{strings.Join(append([]string{p.view.Base}, p.view.Flags...), "+")}
 	for i := range p.node.GPUs {
-		text += "; " + gpuState(&p.node.GPUs[i])
+		parts = append(parts, gpuState(&p.node.GPUs[i]))
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // step appends a step that needs the one before it.

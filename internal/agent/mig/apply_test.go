@@ -101,7 +101,7 @@ func TestFaultAtEachCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := clean.Calls()
-		for n := range len(calls) {
+		for n := range calls {
 			for _, mode := range []string{"once", "for good", "writes for good", "late"} {
 				t.Run(fmt.Sprintf("%s to %s, call %d (%s) %s", c.from, c.to, n+1, calls[n], mode), func(t *testing.T) {
 					faultAt(t, c.from, c.to, n+1, mode, layoutNow(clean))

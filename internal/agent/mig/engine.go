@@ -133,13 +133,13 @@ func (e *Engine) Apply(ctx context.Context, dev Device, plan wire.MIGPlan, progr
 		return err
 	}
 	defer lock.release()
-	if err := recheck(ctx, dev, &plan); err != nil {
+	if err = recheck(ctx, dev, &plan); err != nil {
 		return err
 	}
 	if nothingToDo(&plan) {
 		return nil
 	}
-	if err := e.write(&entry{UUID: plan.UUID, BootID: e.opts.BootID, At: e.opts.Now(), Plan: plan}); err != nil {
+	if err = e.write(&entry{UUID: plan.UUID, BootID: e.opts.BootID, At: e.opts.Now(), Plan: plan}); err != nil {
 		return refusal("what cannot be written down is not done: "+err.Error(), err)
 	}
 	h := &hand{dev: dev, state: plan.Before, tell: progress}

@@ -17,10 +17,10 @@ type Board struct {
 	IDs map[string][2]int
 }
 
-// A10080, H10080 and A30 are boards as nvidia-smi mig -lgip and -lgipp print them.
+// A10080 is an A100 with 80 GB, as nvidia-smi mig -lgip and -lgipp print it.
 func A10080() Board { return sevenSlices("A100-80", 10, 20, 40, 80) }
 
-// H10080 has the A100's slices and other sizes of multiprocessors.
+// H10080 is an H100 with 80 GB: the A100's slices, places and names.
 func H10080() Board { return sevenSlices("H100-80", 10, 20, 40, 80) }
 
 // A10040 has the A100's slices with half the memory.
