@@ -114,12 +114,12 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 		KernelLog: f.kernelLog, StateDir: f.state(), AsRoot: os.Geteuid() == 0, Log: logger,
 	}
 	sampler := agent.New(o)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+	// It samples until changes that are under way have ended, which is after ctx.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = sampler.Run(ctx) // it ends with ctx
+		_ = sampler.Run(life) // it ends with life
 	}()
 	if f.once {
 		err = a.agentOnce(ctx, f, sampler)
@@ -127,7 +127,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 		engine := mig.NewEngine(mig.Options{Dir: o.StateDir, BootID: o.Host.BootID()})
 		err = a.serve(ctx, f, sampler, agent.NewDesk(sampler, engine), logger)
 	}
-	stop(nil)
+	stop()
 	<-ended
 	return err
 }
