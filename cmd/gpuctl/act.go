@@ -88,6 +88,7 @@ func (a *app) perform(ctx context.Context, o actFlags, request func(*fleet.Snaps
 	if o.opts.Timeout < 0 {
 		return failf(exitUsage, "--timeout %s: a time to wait is not negative", o.opts.Timeout)
 	}
+	a.agents.none = a.agents.nodes == nil
 	s, err := a.open(ctx, o.cluster)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ func (a *app) completeNames(ctx context.Context, word, prefix string) ([]string,
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionPatience)
 	defer cancel()
+	a.agents.none = true // there is no time for them
 	s, err := a.open(ctx, "")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

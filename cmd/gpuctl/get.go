@@ -66,6 +66,7 @@ func (a *app) get(ctx context.Context, word string, names []string, o getOptions
 	if err = r.checkSort(o.sortBy); err != nil {
 		return err
 	}
+	a.agents.none = !r.agents
 	s, err := a.open(ctx, o.cluster)
 	if err != nil {
 		return err

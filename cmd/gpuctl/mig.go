@@ -141,6 +141,7 @@ func (a *app) onGPUs(ctx context.Context, verb actions.Verb, node string, o *gpu
 	if o.gpus == "" {
 		return failf(exitUsage, "which GPUs of %s? Give --gpu N, or --gpu all", node)
 	}
+	a.agents.nodes = []string{node}
 	return a.perform(ctx, o.actFlags, func(snap *fleet.Snapshot) (actions.Request, error) {
 		req, err := a.request(snap, action{verb: verb, kind: fleet.KindNode}, []string{node}, o.actFlags)
 		if err != nil {

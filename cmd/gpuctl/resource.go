@@ -15,6 +15,7 @@ type resource struct {
 	listKind string // of the JSON object
 	columns  []column
 	fields   []fleet.Field // for --filter; nil: the columns
+	agents   bool          // its rows need what node agents tell
 	rows     func(s *fleet.Snapshot, now time.Time) []row
 	// pick keeps the rows that the names on the command line mean; nil: by name.
 	pick func(s *fleet.Snapshot, rows []row, name string) ([]row, error)

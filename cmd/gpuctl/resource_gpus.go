@@ -17,7 +17,7 @@ type gpuKey struct{ node, place string }
 
 func gpuResource() resource {
 	return resource{
-		name: "gpus", listKind: "GPUList", fields: fleet.GPUFields(),
+		name: "gpus", agents: true, listKind: "GPUList", fields: fleet.GPUFields(),
 		columns: []column{
 			{title: "NODE"}, {title: "INDEX"}, {title: "UUID"}, {title: "PCI", wide: true}, {title: "MODEL"}, {title: "STATE"},
 			{title: "TEMP"}, {title: "POWER"}, {title: "UTIL"}, {title: "MEM"}, {title: "OWNER"}, {title: "USER"}, {title: "FAULTS"},
@@ -73,7 +73,7 @@ type migItem struct {
 // migResource lists the MIG instances that node agents tell; Slurm does not.
 func migResource() resource {
 	r := resource{
-		name: "mig", listKind: "MIGList",
+		name: "mig", agents: true, listKind: "MIGList",
 		columns: []column{
 			{title: "NODE"}, {title: "GPU"}, {title: "PROFILE"}, {title: "PLACEMENT"}, {title: "INSTANCE"}, {title: "COMPUTE"}, {title: "MEM"},
 			{title: "OWNER"}, {title: "USER"}, {title: "UUID", wide: true},

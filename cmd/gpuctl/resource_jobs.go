@@ -111,7 +111,7 @@ func pickJobs(s *fleet.Snapshot, rows []row, name string) ([]row, error) {
 
 func findingResource() resource {
 	r := resource{
-		name: "findings", aliases: []string{"triage"}, listKind: "FindingList", fields: fleet.FindingFields(),
+		name: "findings", aliases: []string{"triage"}, agents: true, listKind: "FindingList", fields: fleet.FindingFields(),
 		columns: []column{{title: "ID"}, {title: "SEVERITY"}, {title: "SUBJECT"}, {title: "TITLE"}, {title: "GPUS"}, {title: "SINCE"}, {title: "ADVICE", wide: true}},
 	}
 	r.rows = func(s *fleet.Snapshot, now time.Time) []row {

@@ -17,6 +17,7 @@ type app struct {
 	logFile, logLevel        string
 	patience                 time.Duration
 	logger                   *slog.Logger
+	agents                   agentNeed
 }
 
 func newRoot(a *app) *cobra.Command {

@@ -112,6 +112,10 @@ func (s *session) build() error {
 	if err != nil {
 		return err
 	}
+	agents, err := s.connectAgents()
+	if err != nil {
+		return err
+	}
 	var srcs []sources.Source
 	backends := map[string]actions.Backend{}
 	for i := range s.config.Clusters {
@@ -130,6 +134,9 @@ func (s *session) build() error {
 	}
 	if len(srcs) == 0 {
 		return failf(exitUsage, "no cluster to connect to")
+	}
+	if agents != nil {
+		srcs = append(srcs, agents)
 	}
 	relay := &relay{}
 	s.keeper = sources.NewSupervisor(relay, sources.Options{Log: logger}, srcs...)

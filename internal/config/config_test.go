@@ -105,6 +105,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"agents: {via: ssh, port: 70000}":                                                 "from 1 to 65535",
 		"agents: {via: ssh, concurrency: 1000}":                                           "from 1 to 256",
 		"agents: {via: ssh, command: ['']}":                                               "names no command",
+		"agents: {via: socket, socket: '/a/{node}', jump: bob@h}":                         "agents.user and agents.port",
 		"agents: {via: socket}":                                                           "agents.socket is missing",
 		"agents: {via: socket, socket: run/a}":                                            "absolute path",
 		"agents: {via: socket, socket: /run/a.sock, nodes: [a, b]}":                       "write {node}",

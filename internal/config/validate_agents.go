@@ -43,6 +43,8 @@ func (v *problems) agentSocket(a *Agents) {
 	switch {
 	case a.Socket == "":
 		v.add("agents.socket", "is missing; it looks like /run/gpuctl/{node}.sock")
+	case strings.ContainsAny(a.Jump, "@:,"):
+		v.add("agents.jump", "is %q; for sockets it is one host, with its user and port in agents.user and agents.port", a.Jump)
 	case !path.IsAbs(a.Socket):
 		v.add("agents.socket", "is %q; it must be an absolute path", a.Socket)
 	case !strings.Contains(a.Socket, "{node}") && len(a.Nodes) != 1:
