@@ -11,7 +11,8 @@ import (
 
 // kindOf is what a verb acts on.
 func kindOf(v actions.Verb) fleet.Kind {
-	if v == actions.Drain || v == actions.Undrain {
+	switch v {
+	case actions.Drain, actions.Undrain, actions.MIGApply, actions.GPUReset:
 		return fleet.KindNode
 	}
 	return fleet.KindJob

@@ -12,7 +12,7 @@ import (
 
 // notBuilt are bindings of the console whose work this version cannot do yet: they
 // are not offered at all.
-var notBuilt = [...]keys.ID{keys.Map, keys.Resubmit, keys.MIG, keys.Recover}
+var notBuilt = [...]keys.ID{keys.Map, keys.Resubmit, keys.Recover}
 
 // bindings is the table of keys as this console has it.
 func bindings() []keys.Binding[*Model] {
@@ -53,7 +53,7 @@ func (m *Model) methods() map[keys.ID]func(n int) tea.Cmd {
 		keys.Columns: m.chooseColumns, keys.TimeZone: m.nextZone,
 		keys.Copy: m.copyNames, keys.CopyRow: m.copyRow,
 		keys.Redraw: func(int) tea.Cmd { return tea.ClearScreen }, keys.Refresh: m.refresh,
-		keys.Undo: m.undoLast, keys.Audit: m.audit, keys.Log: m.jobLog,
+		keys.MIG: m.editMIG, keys.Undo: m.undoLast, keys.Audit: m.audit, keys.Log: m.jobLog,
 		keys.BoardRetry: m.retryBoard, keys.BoardUndo: m.undoBoard, keys.BoardLeave: m.leaveBoard,
 	}
 	for _, v := range verbs {
@@ -87,6 +87,8 @@ func (m *Model) whyOff(id keys.ID) string {
 	switch id {
 	case keys.Page4:
 		return m.agentsOff()
+	case keys.MIG:
+		return m.migOff()
 	case keys.Detail:
 		return unless(m.hasSelection(), "nothing selected")
 	case keys.Copy, keys.CopyRow:

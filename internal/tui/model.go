@@ -61,17 +61,18 @@ type Model struct {
 	chosen []actions.Target   // what actions are about now; nil: not collected since the last update
 	count  int                // a count typed before a key; 0: none
 	// counting is set from the first digit of a count to the next key.
-	counting bool
-	field    *input.Field // the filter, while it is being typed; else nil
-	history  []string     // of filters
-	palette  *palette.Palette
-	prompt   bool // the palette is open
-	dialogs  dialog.Stack
-	boards   *board.Dock
-	running  map[string]bool // plans whose events still come
-	undo     *actions.Request
-	notice   notice
-	mouse    bool
+	counting  bool
+	field     *input.Field // the filter, while it is being typed; else nil
+	history   []string     // of filters
+	palette   *palette.Palette
+	prompt    bool // the palette is open
+	dialogs   dialog.Stack
+	partition *partition // the MIG layout that is being chosen; nil: none was
+	boards    *board.Dock
+	running   map[string]bool // plans whose events still come
+	undo      *actions.Request
+	notice    notice
+	mouse     bool
 }
 
 // notice is one line for the operator; it goes with the next key that does

@@ -53,7 +53,8 @@ func (m *Model) pressDialog(k tea.KeyPressMsg) tea.Cmd {
 		m.dialogs.Close()
 		return nil
 	}
-	return m.dialogs.Press(k, m.opt.Clock())
+	cmd := m.dialogs.Press(k, m.opt.Clock())
+	return tea.Batch(cmd, m.askLayout())
 }
 
 // maxCount keeps a count typed by mistake from walking for ever.

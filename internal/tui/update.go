@@ -76,6 +76,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.started(msg)
 	case eventMsg:
 		return m.happened(msg)
+	case layoutMsg:
+		return m.planLayout(msg)
+	case layoutPlanMsg:
+		return m.layoutPlanned(msg)
 	case sectionsMsg:
 		return m.fetched(msg)
 	case prefsMsg:
