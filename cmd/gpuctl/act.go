@@ -94,7 +94,11 @@ func (a *app) perform(ctx context.Context, o actFlags, request func(*fleet.Snaps
 		return err
 	}
 	defer s.close()
-	snap, err := s.first(ctx)
+	wait := s.first
+	if act.verb == actions.Update { // a partition is checked by name
+		wait = s.facts
+	}
+	snap, err := wait(ctx)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (a *app) describe(ctx context.Context, word, name, cluster, output string) 
 		return err
 	}
 	defer s.close()
-	snap, err := s.first(ctx)
+	snap, err := s.facts(ctx)
 	if err != nil {
 		return err
 	}

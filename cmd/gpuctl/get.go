@@ -75,7 +75,11 @@ func (a *app) get(ctx context.Context, word string, names []string, o getOptions
 	if o.watch {
 		return a.watch(ctx, s, r, query, names, o)
 	}
-	snap, err := s.first(ctx)
+	wait := s.first
+	if r.facts {
+		wait = s.facts
+	}
+	snap, err := wait(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ type resource struct {
 	name     string
 	aliases  []string
 	listKind string // of the JSON object
+	facts    bool   // it shows partitions or limits
 	columns  []column
 	fields   []fleet.Field // for --filter; nil: the columns
 	agents   bool          // its rows need what node agents tell

@@ -12,7 +12,7 @@ import (
 
 func clusterResource() resource {
 	r := resource{
-		name: "clusters", listKind: "ClusterList",
+		name: "clusters", listKind: "ClusterList", facts: true,
 		columns: []column{{title: "NAME"}, {title: "KIND"}, {title: "VERSION"}, {title: "AS"}, {title: "ROLE"}, {title: "VIA"}, {title: "NODES"}, {title: "GPUS"}, {title: "JOBS"}, {title: "STATUS"}, {title: "AGE"}},
 	}
 	r.rows = func(s *fleet.Snapshot, now time.Time) []row {

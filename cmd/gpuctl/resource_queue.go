@@ -23,7 +23,7 @@ type queueItem struct {
 
 func queueResource() resource {
 	return resource{
-		name: "queue", listKind: "QueueList",
+		name: "queue", listKind: "QueueList", facts: true,
 		columns: []column{
 			{title: "POS"},
 			{title: "ID"},
