@@ -17,7 +17,7 @@ import (
 )
 
 func boards() []migtest.Board {
-	return []migtest.Board{migtest.A10080(), migtest.H10080(), migtest.A10040(), migtest.A30()}
+	return []migtest.Board{migtest.A10080(), migtest.H10080(), migtest.A30()}
 }
 
 // spot is one placed instance.
