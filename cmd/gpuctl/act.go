@@ -95,7 +95,7 @@ func (a *app) perform(ctx context.Context, o actFlags, request func(*fleet.Snaps
 	}
 	defer s.close()
 	wait := s.first
-	if act.verb == actions.Update { // a partition is checked by name
+	if o.opts.Partition != "" { // it is checked by name
 		wait = s.facts
 	}
 	snap, err := wait(ctx)
