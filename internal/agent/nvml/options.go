@@ -56,7 +56,8 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // patience is how long a call may take before it counts as one that never returns.
-// Until then its device is only reported as not answering.
+// Until then its device is only reported as not answering: a machine that stood still
+// for a moment is no reason to leave a device alone.
 func patience(call string, deadline time.Duration) time.Duration {
 	switch call {
 	case "nvmlInit", "nvmlInitWithFlags", "nvmlDeviceGetHandleByIndex":
@@ -65,7 +66,7 @@ func patience(call string, deadline time.Duration) time.Duration {
 		"nvmlGpuInstanceCreateComputeInstance", "nvmlComputeInstanceDestroy":
 		return 2 * time.Minute // may reset the device
 	}
-	return deadline
+	return 2 * deadline
 }
 
 // changes reports whether the call is a change that takes its time: a device under one

@@ -21,7 +21,7 @@ static const struct profile *parent(nvmlGpuInstance_t gi, struct mig *m)
 {
 	struct nvmlGpuInstance_st *h = gi.handle;
 
-	mig_close(mig_open(h->index, m), h->index, NULL, NVML_SUCCESS);
+	mig_read(h->index, m);
 	return m->gis[h->id].used ? profile_with_id(h->index, m->gis[h->id].profile) : NULL;
 }
 
@@ -146,7 +146,7 @@ NEW nvmlReturn_t nvmlComputeInstanceGetInfo_v2(nvmlComputeInstance_t ci, nvmlCom
 	struct nvmlComputeInstance_st *h = ci.handle;
 
 	ENTER(h->index);
-	mig_close(mig_open(h->index, &m), h->index, NULL, NVML_SUCCESS);
+	mig_read(h->index, &m);
 	const struct ci *c = &m.gis[h->gi].cis[h->id];
 	if (!m.gis[h->gi].used || !c->used)
 		return NVML_ERROR_NOT_FOUND;
@@ -185,7 +185,7 @@ NEW nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsign
 	struct mig m;
 
 	ENTER(device.handle->index);
-	mig_close(mig_open(device.handle->index, &m), device.handle->index, NULL, NVML_SUCCESS);
+	mig_read(device.handle->index, &m);
 	for (int g = 0; g < MAX_GIS; g++)
 		for (int c = 0; c < MAX_CIS; c++)
 			if (m.gis[g].used && m.gis[g].cis[c].used && nth-- == 0) {

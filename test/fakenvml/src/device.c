@@ -29,9 +29,9 @@ API nvmlReturn_t nvmlDeviceGetCount(unsigned int *count) { return nvmlDeviceGetC
 
 API nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
+	ENTER(index);
 	if (index >= (unsigned)state_count())
 		return NVML_ERROR_INVALID_ARGUMENT;
-	ENTER(index);
 	*device = device_at(index, -1, -1);
 	return NVML_SUCCESS;
 }

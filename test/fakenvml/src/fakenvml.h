@@ -51,7 +51,8 @@ struct board {
 };
 const struct board *board_named(const char *key);
 
-/* state.c: the text files. */
+/* state.c: the text files. A file is looked at once in a call. */
+void state_call(void); /* a call begins, on this thread */
 void state_lock(void);
 void state_unlock(void);
 int state_count(void);

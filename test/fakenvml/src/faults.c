@@ -102,6 +102,7 @@ nvmlReturn_t enter(const char *call, int index)
 	char action[48];
 
 	state_lock();
+	state_call();
 	due(call, index, action);
 	if (strcmp(action, "hang-lock") == 0)
 		wait_for_ever();

@@ -27,13 +27,11 @@ static const struct field { unsigned id; const char *key; bool ampere, young; } 
 
 static bool retires(const struct field *f) { return strncmp(f->key, "retired", 7) == 0; }
 
-static nvmlReturn_t field_value(nvmlDevice_t device, const struct field *f, long long *out)
+static nvmlReturn_t field_value(nvmlDevice_t device, const struct board *b, bool partitioned, const struct field *f, long long *out)
 {
-	const struct board *b = state_board(device.handle->index);
-
 	if (IS_OLD && f->young)
 		return NVML_ERROR_NOT_SUPPORTED;
-	if (f->ampere && (b->slices == 0 || mig_instances(device.handle->index) > 0))
+	if (f->ampere && (b->slices == 0 || partitioned))
 		return NVML_ERROR_NOT_SUPPORTED; /* nvml.h: not while MIG instances are active */
 	if (retires(f) && b->slices > 0)
 		return NVML_ERROR_NOT_SUPPORTED; /* Ampere and later remap rows instead */
@@ -45,13 +43,15 @@ static nvmlReturn_t field_value(nvmlDevice_t device, const struct field *f, long
 API nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
 {
 	ENTER(device.handle->index);
+	const struct board *b = state_board(device.handle->index);
+	bool partitioned = mig_instances(device.handle->index) > 0;
 	for (int i = 0; i < count; i++) {
 		values[i].nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
 		for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
 			long long n = 0;
 			if (fields[k].id != values[i].fieldId)
 				continue;
-			values[i].nvmlReturn = field_value(device, &fields[k], &n);
+			values[i].nvmlReturn = field_value(device, b, partitioned, &fields[k], &n);
 			values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
 			values[i].value.ullVal = n;
 		}
@@ -101,9 +101,8 @@ static bool down(int index, unsigned link)
 
 API nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *active)
 {
-	int links = state_number(device.handle->index, "nvlinks", state_board(device.handle->index)->nvlinks);
-
 	ENTER(device.handle->index);
+	int links = state_number(device.handle->index, "nvlinks", state_board(device.handle->index)->nvlinks);
 	if (links == 0)
 		return NVML_ERROR_NOT_SUPPORTED;
 	if (link >= (unsigned)links)

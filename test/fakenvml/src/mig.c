@@ -9,16 +9,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-int mig_open(int index, struct mig *m)
+/* mig_read takes what was last written; a file is renamed into place, never half there. */
+void mig_read(int index, struct mig *m)
 {
 	char path[4096], name[32], line[128];
 	int id, gi, a, b, c;
-	int lock = open(state_path("mig.lock", path, sizeof path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 
-	flock(lock, LOCK_EX);
 	memset(m, 0, sizeof *m);
 	snprintf(name, sizeof name, "mig%d", index);
-	FILE *f = fopen(state_path(name, path, sizeof path), "r");
+	FILE *f = fopen(state_path(name, path, sizeof path), "re");
 	while (f != NULL && fgets(line, sizeof line, f) != NULL) {
 		if (sscanf(line, "mode %d %d", &m->current, &m->pending) == 2)
 			continue;
@@ -29,6 +28,15 @@ int mig_open(int index, struct mig *m)
 	}
 	if (f != NULL)
 		fclose(f);
+}
+
+int mig_open(int index, struct mig *m)
+{
+	char path[4096];
+	int lock = open(state_path("mig.lock", path, sizeof path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+	flock(lock, LOCK_EX);
+	mig_read(index, m);
 	return lock;
 }
 
@@ -68,7 +76,7 @@ bool mig_enabled(int index)
 {
 	struct mig m;
 
-	mig_close(mig_open(index, &m), index, NULL, NVML_SUCCESS);
+	mig_read(index, &m);
 	return m.current == 1;
 }
 
@@ -77,7 +85,7 @@ int mig_instances(int index)
 	struct mig m;
 	int n = 0;
 
-	mig_close(mig_open(index, &m), index, NULL, NVML_SUCCESS);
+	mig_read(index, &m);
 	for (int g = 0; g < MAX_GIS; g++)
 		n += m.gis[g].used;
 	return n;
@@ -90,7 +98,7 @@ bool mig_uuid(int index, int gi, int ci, char *out, size_t size)
 	struct mig m;
 	unsigned long long h = 1469598103934665603ULL;
 
-	mig_close(mig_open(index, &m), index, NULL, NVML_SUCCESS);
+	mig_read(index, &m);
 	if (!m.gis[gi].used || !m.gis[gi].cis[ci].used)
 		return false;
 	state_text(index, "uuid", uuid, sizeof uuid);
@@ -114,7 +122,7 @@ long long mig_bytes(int index, int gi)
 {
 	struct mig m;
 
-	mig_close(mig_open(index, &m), index, NULL, NVML_SUCCESS);
+	mig_read(index, &m);
 	const struct profile *p = m.gis[gi].used ? profile_with_id(index, m.gis[gi].profile) : NULL;
 	return p == NULL ? 0 : p->mib << 20;
 }
@@ -126,7 +134,7 @@ NEW nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current
 	ENTER(device.handle->index);
 	if (state_board(device.handle->index)->slices == 0)
 		return NVML_ERROR_NOT_SUPPORTED;
-	mig_close(mig_open(device.handle->index, &m), device.handle->index, NULL, NVML_SUCCESS);
+	mig_read(device.handle->index, &m);
 	*current = m.current;
 	*pending = m.pending;
 	return NVML_SUCCESS;

@@ -21,9 +21,8 @@ API nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSe
 
 API nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device, nvmlTemperatureThresholds_t type, unsigned int *temp)
 {
-	int limit = state_board(device.handle->index)->slowdown;
-
 	ENTER(device.handle->index);
+	int limit = state_board(device.handle->index)->slowdown;
 	if (limit == 0)
 		return NVML_ERROR_NOT_SUPPORTED;
 	if (type == NVML_TEMPERATURE_THRESHOLD_SLOWDOWN)
