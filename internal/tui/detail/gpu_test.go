@@ -77,7 +77,7 @@ func TestReadingsHaveAPast(t *testing.T) {
 	for i, util := range []float64{0, 50, 100, 100} {
 		at := moment.Now.Add(time.Duration(i-4) * trace.Every)
 		n.GPUs = []fleet.GPU{{Node: "n1", UUID: "GPU-1", At: at, Health: fleet.GPUHealth{State: fleet.GPUAnswers}, Util: fleet.Read(util), Minor: -1}}
-		past.Feed(fleet.NewSnapshot(fleet.Snapshot{Seq: uint64(i), Nodes: []*fleet.Node{&n}}))
+		past.Feed(fleet.NewSnapshot(fleet.Snapshot{At: at, Nodes: []*fleet.Node{&n}}))
 	}
 	m := moment
 	m.Past = &past

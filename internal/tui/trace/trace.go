@@ -25,6 +25,9 @@ const (
 // reading.
 type Log struct {
 	devices map[string]*ring // by UUID
+	at      time.Time        // of the newest snapshot
+	next    int              // node to look at
+	round   uint64           // counts the walks over all nodes
 }
 
 // Past is a device's readings, oldest first, equally many of each. What was not read
@@ -38,46 +41,57 @@ type ring struct {
 	n      int
 	opened time.Time // when the newest point began
 	at     time.Time // of the newest reading
-	round  uint64    // of Feed, that saw the device
+	round  uint64    // in which the device was there
 }
 
-// Feed takes the readings of a snapshot that are new.
+// Feed takes readings of a snapshot: of as many nodes as are due, so that a large fleet
+// is walked over once in the time of a point, and no snapshot pays for all of it.
 func (l *Log) Feed(s *fleet.Snapshot) {
 	if l.devices == nil {
 		l.devices = map[string]*ring{}
+		l.at = s.At.Add(-Every)
 	}
-	seen := 0
-	for _, n := range s.Nodes {
-		if n.Agent == nil {
-			continue
-		}
-		for i := range n.GPUs {
-			if g := &n.GPUs[i]; g.UUID != "" && l.add(g, n.ReadAt(g), s.Seq) {
-				seen++
-			}
-		}
+	due := min(1, s.At.Sub(l.at).Seconds()/Every.Seconds())
+	if due <= 0 || len(s.Nodes) == 0 {
+		return
 	}
-	if seen < len(l.devices) {
-		l.forget(s.Seq)
+	l.at = s.At
+	for range int(math.Ceil(due * float64(len(s.Nodes)))) {
+		if l.next >= len(s.Nodes) {
+			l.next = 0
+			l.forget()
+		}
+		l.node(s.Nodes[l.next])
+		l.next++
 	}
 }
 
-// add notes a device's readings; false when there is no room for it.
-func (l *Log) add(g *fleet.GPU, at time.Time, round uint64) bool {
+func (l *Log) node(n *fleet.Node) {
+	if n.Agent == nil {
+		return
+	}
+	for i := range n.GPUs {
+		if g := &n.GPUs[i]; g.UUID != "" {
+			l.add(g, n.ReadAt(g))
+		}
+	}
+}
+
+// add notes a device's readings, when there is room for it.
+func (l *Log) add(g *fleet.GPU, at time.Time) {
 	r := l.devices[g.UUID]
 	if r == nil {
 		if len(l.devices) >= maxDevices {
-			return false
+			return
 		}
 		r = &ring{}
 		l.devices[g.UUID] = r
 	}
-	r.round = round
+	r.round = l.round
 	if at.After(r.at) {
 		r.at = at
 		r.put(g)
 	}
-	return true
 }
 
 // put opens a new point when the newest has lasted its time, and else replaces it.
@@ -97,13 +111,14 @@ func value(m fleet.Reading) float32 {
 	return float32(m.Value)
 }
 
-// forget drops the devices that a round did not see.
-func (l *Log) forget(round uint64) {
+// forget ends a round: what it has not seen is gone.
+func (l *Log) forget() {
 	for id, r := range l.devices {
-		if r.round != round {
+		if r.round != l.round {
 			delete(l.devices, id)
 		}
 	}
+	l.round++
 }
 
 // Of is the history of a device; empty when there is none.

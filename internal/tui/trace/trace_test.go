@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func snapshot(seq int, at time.Time, uuids ...string) *fleet.Snapshot {
 	for _, id := range uuids {
 		n.GPUs = append(n.GPUs, fleet.GPU{UUID: id, At: at, Util: fleet.Read(float64(seq)), Temp: fleet.Absent(fleet.Unreadable, "no")})
 	}
-	return fleet.NewSnapshot(fleet.Snapshot{Seq: uint64(seq), Nodes: []*fleet.Node{n}})
+	return fleet.NewSnapshot(fleet.Snapshot{At: at, Nodes: []*fleet.Node{n}})
 }
 
 func TestPointsAreEquallyFarApart(t *testing.T) {
@@ -47,7 +48,11 @@ func TestGoneDevicesAreForgotten(t *testing.T) {
 	var l Log
 	l.Feed(snapshot(1, start, "a", "b"))
 	l.Feed(snapshot(2, start.Add(time.Minute), "b"))
-	if len(l.Of("a").Util) != 0 || len(l.Of("b").Util) != 2 {
+	if len(l.Of("b").Util) != 2 {
+		t.Errorf("b %v", l.Of("b"))
+	}
+	l.Feed(snapshot(2, start.Add(2*time.Minute), "b")) // a whole round without it
+	if len(l.Of("a").Util) != 0 || len(l.Of("b").Util) != 3 {
 		t.Errorf("a %v, b %v", l.Of("a"), l.Of("b"))
 	}
 	var none *Log
@@ -63,5 +68,53 @@ func TestAnOldReadingIsNoNews(t *testing.T) {
 	}
 	if p := l.Of("a").Util; len(p) != 1 || p[0] != 0 {
 		t.Errorf("%v", p)
+	}
+}
+
+func BenchmarkFeedLargeFleet(b *testing.B) {
+	var nodes []*fleet.Node
+	for i := range 7500 {
+		n := &fleet.Node{Agent: &fleet.AgentInfo{}}
+		for k := range 8 {
+			n.GPUs = append(n.GPUs, fleet.GPU{UUID: fmt.Sprintf("GPU-%08x-%d", i, k), Util: fleet.Read(50)})
+		}
+		nodes = append(nodes, n)
+	}
+	s := fleet.NewSnapshot(fleet.Snapshot{Nodes: nodes})
+	var l Log
+	at := start
+	b.ReportAllocs()
+	for b.Loop() {
+		at = at.Add(200 * time.Millisecond)
+		for _, n := range nodes {
+			n.Agent.At = at
+		}
+		next := *s
+		next.At = at
+		l.Feed(&next)
+	}
+}
+
+// A snapshot pays for the nodes that are due, not for the whole fleet.
+func TestALargeFleetIsWalkedOverInShares(t *testing.T) {
+	s := fleet.Snapshot{At: start}
+	for i := range 100 {
+		s.Nodes = append(s.Nodes, &fleet.Node{Agent: &fleet.AgentInfo{}, GPUs: []fleet.GPU{{UUID: fmt.Sprint(i), At: start}}})
+	}
+	var l Log
+	l.Feed(fleet.NewSnapshot(s))
+	for _, n := range s.Nodes {
+		n.Agent.At = start.Add(Every)
+	}
+	s.At = start.Add(Every / 5)
+	l.Feed(fleet.NewSnapshot(s))
+	again := 0
+	for i := range 100 {
+		if len(l.Of(fmt.Sprint(i)).Util) == 2 {
+			again++
+		}
+	}
+	if again != 20 {
+		t.Errorf("%d of 100 nodes in a fifth of the time", again)
 	}
 }
