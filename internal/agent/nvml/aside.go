@@ -2,7 +2,6 @@ package nvml
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -83,11 +82,26 @@ func (s *Supervised) probe(index int) {
 func (s *Supervised) answers(index int) bool {
 	ctx, cancel := context.WithTimeout(s.life, 5*s.o.Deadline+time.Second)
 	defer cancel()
-	c, err := startChild(&s.o, s.events.tell)
-	if err != nil {
+	c := s.prober()
+	if c == nil {
 		return false
 	}
 	r, err := c.ask(ctx, request{Op: opSample, Only: index})
-	s.drop(c, fmt.Errorf("probe of device %d", index))
+	c.kill()
 	return err == nil && r.Stuck == nil && len(r.Devices) == 1 && r.Devices[0].Stuck == nil
+}
+
+// prober starts a process for a probe, but not once the driver was let go of.
+func (s *Supervised) prober() *child {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.child == nil {
+		return nil
+	}
+	c, err := startChild(&s.o, s.events.tell)
+	if err != nil {
+		return nil
+	}
+	s.leaving = append(s.leaving, c)
+	return c
 }

@@ -13,7 +13,7 @@ import (
 func (s *Supervised) Reset(ctx context.Context, uuid string) error {
 	s.sampling.Lock() // a sample would open the device again
 	defer s.sampling.Unlock()
-	if err := s.Release(ctx); err != nil {
+	if err := s.letGo(ctx); err != nil {
 		return fmt.Errorf("reset GPU %s: %w", uuid, err)
 	}
 	out, err := s.o.Run(ctx, "nvidia-smi", "--gpu-reset", "-i", uuid)

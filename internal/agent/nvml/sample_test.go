@@ -182,6 +182,15 @@ func TestC87_UnreadableIsNotZero(t *testing.T) {
 	}
 }
 
+func TestC89_ProcessThatIsGone(t *testing.T) {
+	state := fakenvml.Build(t).State(t, 1)
+	state.Process(0, 1<<30, 1<<20, -1, -1)
+	g := sample(t, open(t, state)).GPUs[0]
+	if len(g.Processes) != 1 || g.Processes[0].PID != 1<<30 || g.Processes[0].Name != "" {
+		t.Errorf("%+v", g.Processes)
+	}
+}
+
 func TestProcessesThatCannotBeListed(t *testing.T) {
 	state := fakenvml.Build(t).State(t, 1)
 	state.Fault("nvmlDeviceGetComputeRunningProcesses 0 unknown")

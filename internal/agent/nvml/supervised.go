@@ -31,7 +31,7 @@ type Supervised struct {
 	why      error // of the last end of a child
 	aside    map[int]*aside
 	seen     *remembered
-	leaving  []*child // killed, and perhaps not gone yet
+	leaving  []*child // probes, and what was killed and perhaps is not gone yet
 }
 
 var _ agent.Driver = (*Supervised)(nil)
@@ -221,8 +221,15 @@ func (s *Supervised) allSilent(c *child, at *stuck) (agent.DriverSample, error) 
 // MIG is the partitioning of a device.
 func (s *Supervised) MIG(uuid string) mig.Device { return &device{s, uuid} }
 
-// Release ends every process of ours that has the driver open.
+// Release ends every process of ours that has the driver open, after the sample that is
+// under way.
 func (s *Supervised) Release(ctx context.Context) error {
+	s.sampling.Lock()
+	defer s.sampling.Unlock()
+	return s.letGo(ctx)
+}
+
+func (s *Supervised) letGo(ctx context.Context) error {
 	s.mu.Lock()
 	all := s.leaving
 	if s.child != nil {
