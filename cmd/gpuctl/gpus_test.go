@@ -57,10 +57,10 @@ gpu-node050  0      -             h100                   -        -     -      -
 
 func TestGetMIG(t *testing.T) {
 	got := listed(t, fixture.Watched(), "mig", "table", "")
-	want := `NODE         GPU  PROFILE  PLACEMENT  INSTANCE  COMPUTE  MEM    OWNER  USER
-gpu-node046  0    3g.40gb  0:4        1         3        40.0G  4720   bob
-gpu-node046  0    1g.10gb  4:1        9         1        10.0G  free   -
-gpu-node046  0    1g.10gb  5:1        10        1        10.0G  ?      ?
+	want := `NODE         GPU  PROFILE  PLACEMENT  INSTANCE  COMPUTE  MEM          OWNER  USER
+gpu-node046  0    3g.40gb  0:4        1         3        31.0G/40.0G  4720   bob
+gpu-node046  0    1g.10gb  4:1        9         1        10.0G        free   -
+gpu-node046  0    1g.10gb  5:1        10        1        10.0G        ?      ?
 `
 	if got != want {
 		t.Errorf("%s", got)

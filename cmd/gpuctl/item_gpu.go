@@ -60,6 +60,7 @@ type instanceItem struct {
 	Placement placement     `json:"placement"`
 	Compute   int           `json:"compute_slices"`
 	Bytes     uint64        `json:"memory_bytes"`
+	Used      *float64      `json:"memory_used_bytes"`
 	UUID      *string       `json:"uuid"`
 	CIs       []computeItem `json:"compute_instances"`
 	Owners    []string      `json:"owners"`
@@ -227,7 +228,7 @@ func migStateOf(g *fleet.GPU) *migState {
 
 func instanceItemOf(g *fleet.GPU, in *fleet.MIGInstance) instanceItem {
 	item := instanceItem{
-		ID: in.ID, Profile: in.Profile, Placement: placement{in.Start, in.Size}, Compute: in.Compute, Bytes: in.Bytes,
+		ID: in.ID, Profile: in.Profile, Placement: placement{in.Start, in.Size}, Compute: in.Compute, Bytes: in.Bytes, Used: known(in.MemUsed),
 		UUID: told(in.UUID), CIs: []computeItem{}, Use: string(g.UseOfInstance(in)),
 	}
 	for _, c := range in.CIs {

@@ -110,7 +110,7 @@ func instanceCells(g *fleet.GPU, in *fleet.MIGInstance) []string {
 	}
 	return []string{
 		g.Node, strconv.Itoa(g.Index), in.Profile, fmt.Sprintf("%d:%d", in.Start, in.Size), strconv.Itoa(in.ID), strconv.Itoa(in.Compute),
-		words.MiB(int64(in.Bytes >> 20)), owner, user, words.Or(in.UUID),
+		words.InstanceMemory(in), owner, user, words.Or(in.UUID),
 	}
 }
 

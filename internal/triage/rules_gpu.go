@@ -27,6 +27,9 @@ func deviceTrouble(s *fleet.Snapshot) []fleet.Finding {
 }
 
 func (d device) trouble() []fleet.Finding {
+	if len(d.Faults) == 0 && !d.Silent() {
+		return append(d.conditions(), d.checks()...) // most devices, always
+	}
 	if f, ok := d.silent(); ok {
 		return []fleet.Finding{f}
 	}

@@ -162,7 +162,7 @@ func (d *Doc) migBar(g *fleet.GPU, label string) {
 func instanceText(in *fleet.MIGInstance) string {
 	text := fmt.Sprintf("instance %d, slice %s", in.ID, indices(in.Start, in.Start+in.Size-1))
 	if in.Bytes > 0 {
-		text += ", " + words.MiB(int64(in.Bytes>>20))
+		text += ", " + words.InstanceMemory(in)
 	}
 	if len(in.CIs) == 0 {
 		text += ", no compute instance"

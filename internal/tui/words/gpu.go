@@ -51,6 +51,15 @@ func GPUMemory(g *fleet.GPU) string {
 	return Bytes(g.MemUsed) + "/" + Bytes(g.MemTotal)
 }
 
+// InstanceMemory is what is used of an instance's memory, where that is told.
+func InstanceMemory(in *fleet.MIGInstance) string {
+	size := MiB(int64(in.Bytes >> 20))
+	if in.MemUsed.Quality == fleet.Unread {
+		return size
+	}
+	return Bytes(in.MemUsed) + "/" + size
+}
+
 // GPUState is how far a device answers.
 func GPUState(g *fleet.GPU) string { return Or(string(g.Health.State)) }
 
