@@ -80,7 +80,7 @@ func (s *Supervised) probe(index int) {
 }
 
 func (s *Supervised) answers(index int) bool {
-	ctx, cancel := context.WithTimeout(s.life, 5*s.o.Deadline+time.Second)
+	ctx, cancel := context.WithTimeout(s.life, 15*s.o.Deadline+time.Second)
 	defer cancel()
 	c := s.prober()
 	if c == nil {

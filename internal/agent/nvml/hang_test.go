@@ -150,7 +150,7 @@ func TestHangingDeviceIsNotRepartitioned(t *testing.T) {
 func TestLibraryThatNeverStarts(t *testing.T) {
 	state := fakenvml.Build(t).State(t, 2)
 	state.Fault("nvmlInitWithFlags * hang")
-	s := open(t, state)
+	s := open(t, state, func(o *Options) { o.Deadline = 100 * time.Millisecond })
 	_, err := s.Sample(t.Context())
 	if !errors.Is(err, agent.ErrHanging) || !strings.Contains(err.Error(), "nvmlInitWithFlags") {
 		t.Errorf("%v", err)

@@ -41,14 +41,17 @@ func (l *library) open() error {
 	if l.opened {
 		return nil
 	}
-	if err := l.symbols.lib.Open(); err != nil {
+	l.begin("dlopen")
+	err := l.symbols.lib.Open()
+	l.begin("")
+	if err != nil {
 		return fmt.Errorf("%w: %w", agent.ErrNoDriver, err)
 	}
-	if err := l.start(); err != nil {
-		return err
+	if err = l.start(); err == nil {
+		err = l.describe()
 	}
-	l.opened = true
-	return l.describe()
+	l.opened = err == nil
+	return err
 }
 
 // start prefers the call that does not take a host without GPUs for an error.
@@ -69,7 +72,6 @@ func (l *library) describe() error {
 		return ret
 	})
 	if err != nil {
-		l.opened = false
 		return err
 	}
 	_ = l.do("nvmlSystemGetNVMLVersion", func() (ret nvml.Return) { // not every driver tells

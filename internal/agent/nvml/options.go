@@ -60,13 +60,25 @@ func (o Options) withDefaults() (Options, error) {
 // for a moment is no reason to leave a device alone.
 func patience(call string, deadline time.Duration) time.Duration {
 	switch call {
-	case "nvmlInit", "nvmlInitWithFlags", "nvmlDeviceGetHandleByIndex":
+	case "dlopen", "nvmlInit", "nvmlInitWithFlags", "nvmlDeviceGetHandleByIndex":
 		return 30 * time.Second // without persistence mode the driver starts the device here
 	case "nvmlDeviceSetMigMode", "nvmlDeviceCreateGpuInstanceWithPlacement", "nvmlGpuInstanceDestroy",
 		"nvmlGpuInstanceCreateComputeInstance", "nvmlComputeInstanceDestroy":
 		return 2 * time.Minute // may reset the device
 	}
 	return 2 * deadline
+}
+
+// atStart is how long a sample waits for a call at the start of the library or of a
+// device: longer than for a reading, as the host may be well.
+func atStart(call string, deadline time.Duration) time.Duration {
+	switch call {
+	case "dlopen", "nvmlInit", "nvmlInitWithFlags":
+		return 10 * deadline
+	case "nvmlDeviceGetHandleByIndex":
+		return 3 * deadline
+	}
+	return deadline
 }
 
 // changes reports whether the call is a change that takes its time: a device under one

@@ -46,6 +46,7 @@ type reply struct {
 	Stuck     *stuck // the library as a whole, or the device of the request
 	System    system
 	Devices   []result
+	GPU       *fleet.GPU // of one device, inside the child
 	Calls     int
 	MIG       fleet.MIGState
 	Profiles  []mig.Profile

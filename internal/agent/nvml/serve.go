@@ -185,13 +185,10 @@ func (s *server) sample(req *request) reply {
 		done, _ := w.start(func() reply { return w.sample() })
 		all = append(all, pending{i, w, done})
 	}
-	began := time.Now()
 	for _, p := range all {
-		res := s.wait(p.w, p.done, began)
-		res.Index = p.index
+		r := s.wait(p.w, p.done)
+		res := result{GPU: r.GPU, Err: r.Err, Stuck: r.Stuck, Index: p.index}
 		about.Devices = append(about.Devices, res)
-	}
-	for _, p := range all {
 		about.Calls += p.w.made()
 	}
 	about.Calls += s.system.made()
@@ -200,11 +197,11 @@ func (s *server) sample(req *request) reply {
 
 func (w *worker) sample() reply {
 	g, err := w.gpu.sample()
-	return reply{Devices: []result{{GPU: g, Err: failed(err)}}}
+	return reply{GPU: g, Err: failed(err)}
 }
 
-// count asks the library what there is. A call that has not returned is told at once,
-// and goes on.
+// count asks the library what there is. A call that does not return is told, and goes
+// on.
 func (s *server) count() (reply, bool) {
 	done, ok := s.system.start(func() reply {
 		about, err := s.lib.system()
@@ -213,41 +210,37 @@ func (s *server) count() (reply, bool) {
 	if !ok {
 		return reply{Stuck: s.system.stuckIn()}, false
 	}
-	select {
-	case r := <-done:
-		return r, true
-	case <-time.After(s.deadline):
-		return reply{Stuck: s.system.stuckIn()}, false
-	}
+	r := s.wait(s.system, done)
+	return r, r.Stuck == nil
 }
 
-// stuckIn is the call that is under way; between two calls the worker itself.
+// stuckIn is the call that is under way; between two calls it is our own doing.
 func (w *worker) stuckIn() *stuck {
 	if u := w.underway(); u != nil {
 		return u
 	}
-	return &stuck{Call: "gpuctl"}
+	return &stuck{Call: "the process that reads the driver"}
 }
 
-// wait waits for a device until its call under way is older than the deadline, or the
-// whole takes three deadlines. A worker that is busy with an earlier request is not
-// waited for.
-func (s *server) wait(w *worker, done <-chan reply, began time.Time) result {
+// wait waits for a worker until its call under way has had its time, or the whole takes
+// three times as long. A worker that is busy with an earlier request is not waited for.
+func (s *server) wait(w *worker, done <-chan reply) reply {
+	began := time.Now()
 	for done != nil {
-		left := s.deadline
+		limit, age := s.deadline, time.Duration(0)
 		if u := w.underway(); u != nil {
-			left = max(s.deadline-u.Age, time.Millisecond)
+			limit, age = atStart(u.Call, s.deadline), u.Age
 		}
-		timer := time.NewTimer(left)
+		if age >= limit || time.Since(began) > 3*limit {
+			break
+		}
+		timer := time.NewTimer(limit - age)
 		select {
 		case r := <-done:
 			timer.Stop()
-			return r.Devices[0]
+			return r
 		case <-timer.C:
 		}
-		if u := w.underway(); u != nil && u.Age >= s.deadline || time.Since(began) > 3*s.deadline {
-			break
-		}
 	}
-	return result{Stuck: w.stuckIn()}
+	return reply{Stuck: w.stuckIn()}
 }

@@ -112,7 +112,7 @@ func (s *Supervised) sample(ctx context.Context) (agent.DriverSample, error) {
 	if err != nil {
 		return agent.DriverSample{}, err
 	}
-	limit, cancel := context.WithTimeout(ctx, 5*s.o.Deadline+time.Second)
+	limit, cancel := context.WithTimeout(ctx, 15*s.o.Deadline+time.Second)
 	defer cancel()
 	r, err := c.ask(limit, request{Op: opSample, Skip: s.skipped(), Only: -1})
 	switch {
