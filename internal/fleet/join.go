@@ -97,20 +97,28 @@ func (j *join) finish(h *joined, name string, holders map[viewKey]holder, prev *
 
 // names gives every view of a feed its host name: what the options say, else the
 // short name in lower case; the full one when two nodes of a cluster share the
-// short one.
+// short one, and as it is written when they share that too.
 func (j *join) names(f *feed) map[viewKey]string {
 	names := make(map[viewKey]string, len(f.views))
-	uses := make(map[viewKey]int, len(f.views)) // by cluster and short name
 	for key := range f.views {
 		names[key] = j.hostName(key)
-		uses[viewKey{key.cluster, names[key]}]++
+	}
+	tellApart(names, strings.ToLower)
+	tellApart(names, func(name string) string { return name })
+	return names
+}
+
+// tellApart gives the nodes of a cluster that have the same name another.
+func tellApart(names map[viewKey]string, other func(string) string) {
+	uses := make(map[viewKey]int, len(names)) // by cluster and name
+	for key, name := range names {
+		uses[viewKey{key.cluster, name}]++
 	}
 	for key, name := range names {
 		if uses[viewKey{key.cluster, name}] > 1 {
-			names[key] = strings.ToLower(key.node)
+			names[key] = other(key.node)
 		}
 	}
-	return names
 }
 
 func (j *join) hostName(key viewKey) string {

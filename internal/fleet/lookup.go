@@ -79,7 +79,7 @@ func (l *lookups) countFree(nodes []*Node) {
 		for i := range n.Views {
 			v := &n.Views[i]
 			free, out := v.GPUs.Free(), 0
-			if c := v.Condition(); c != CondFree && c != CondBusy {
+			if c := v.Condition(); c != CondFree && c != CondBusy || !v.takesWork() {
 				free, out = 0, v.GPUs.Total
 			}
 			for _, q := range v.Queues {

@@ -171,10 +171,29 @@ func (v *View) Condition() Condition {
 		return CondOther
 	case v.Busy():
 		return CondBusy
-	case v.Base == BaseIdle:
+	case v.takesWork():
 		return CondFree
 	}
 	return CondOther
+}
+
+// takesWork reports that a node takes work in its state and with each of its flags.
+// One that nobody here knows is not taken for harmless.
+func (v *View) takesWork() bool {
+	switch v.Base {
+	case BaseIdle, BaseMixed, BaseAllocated:
+	default:
+		return false
+	}
+	for _, f := range v.Flags {
+		switch f {
+		case FlagCloud, FlagPlanned, FlagReserved, FlagCompleting, "DYNAMIC_NORM", "DYNAMIC_FUTURE", "PERFCTRS", "NET",
+			"RESUME", "UNDRAIN", "REBOOT_CANCEL", "POWER_UP", "PARTIAL":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // OutOfUse reports the flags with which a healthy node takes no new work:
@@ -183,7 +202,7 @@ func (v *View) OutOfUse() bool {
 	for _, f := range v.Flags {
 		switch f {
 		case FlagMaintenance, FlagPoweredDown, FlagPoweringDown, FlagPoweringUp,
-			FlagRebootIssued, FlagRebootWanted, FlagBlocked:
+			FlagRebootIssued, FlagRebootWanted, FlagBlocked, "POWER_DOWN", "POWER_DRAIN":
 			return true
 		}
 	}
@@ -200,6 +219,17 @@ func (n *Node) Condition() Condition {
 		worst = min(worst, n.Views[i].Condition())
 	}
 	return worst
+}
+
+// Usable is how many GPUs work could start on now: none on a node that takes none.
+func (n *Node) Usable() int {
+	for i := range n.Views {
+		v := &n.Views[i]
+		if c := v.Condition(); c != CondBusy && c != CondFree || !v.takesWork() {
+			return 0
+		}
+	}
+	return n.GPUCount().Free()
 }
 
 // View returns what the cluster says of the node, or nil.

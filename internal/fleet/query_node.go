@@ -65,7 +65,7 @@ var nodeColumns = []column[*NodeRow]{
 	{field(KindText, "partitions or queues", "queue", "partition"), eachView(func(v *View) []string { return v.Queues })},
 	{field(KindText, "GPU model", "gpu", "model"), eachView(func(v *View) []string { return some(v.GPUs.Model) })},
 	{field(KindNumber, "GPUs", "gpus"), func(r *NodeRow) Value { return NumberValue(r.GPUCount().Total) }},
-	{field(KindNumber, "GPUs not allocated", "free"), func(r *NodeRow) Value { return NumberValue(r.GPUCount().Free()) }},
+	{field(KindNumber, "GPUs that work could start on now", "free"), func(r *NodeRow) Value { return NumberValue(r.Usable()) }},
 	{field(KindNumber, "GPUs allocated", "allocated", "alloc"), func(r *NodeRow) Value { return NumberValue(r.GPUCount().Allocated) }},
 	{field(KindText, "users with jobs here", "user", "owner"), (*NodeRow).users},
 	{field(KindState, "ids of jobs here", "job"), (*NodeRow).jobs},

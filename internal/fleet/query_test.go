@@ -64,7 +64,7 @@ func TestQueryMatches(t *testing.T) {
 			reason:'fell off' author==bob
 			age>2h && age<4h
 			age>=0.1d age<=1d12h
-			free>=2 free<3 gpus==8 gpus:8 allocated=6
+			free==0 gpus==8 gpus:8 allocated=6
 			name~^gpu-node0[1-3]
 			name~^gpu-(node|x)0.7$
 			(name~(a|b|node)) cluster:ai
@@ -84,7 +84,7 @@ func TestQueryMatches(t *testing.T) {
 			state:idle
 			base:drain
 			user==ali
-			free>=3
+			free>=1
 			age>3h30m
 			name~^GPU
 			temp>85

@@ -6,11 +6,10 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// acctColumns are asked of sacct(1).
+// acctColumns are asked of sacct(1). What people write comes last.
 var acctColumns = []column{
 	{"JobID", func(t *jobText) *string { return &t.idText }},
 	{"JobIDRaw", func(t *jobText) *string { return &t.rawID }},
-	{"JobName", func(t *jobText) *string { return &t.name }},
 	{"User", func(t *jobText) *string { return &t.user }},
 	{"Account", func(t *jobText) *string { return &t.account }},
 	{"Partition", func(t *jobText) *string { return &t.queue }},
@@ -29,6 +28,7 @@ var acctColumns = []column{
 	{"Timelimit", func(t *jobText) *string { return &t.limit }},
 	{"Priority", func(t *jobText) *string { return &t.priority }},
 	{"ExitCode", func(t *jobText) *string { return &t.exit }},
+	{"JobName", func(t *jobText) *string { return &t.name }},
 	{"Comment", func(t *jobText) *string { return &t.comment }},
 	{"WorkDir", func(t *jobText) *string { return &t.workDir }},
 }
@@ -60,7 +60,7 @@ func textAccounting(text string) []fleet.Job {
 			jobs = append(jobs, rowJob(line, acctColumns))
 		}
 	}
-	if row = strings.TrimSpace(row); row != "" {
+	if row = strings.TrimSpace(row); strings.Contains(row, fieldSep) {
 		jobs = append(jobs, rowJob(row, acctColumns))
 	}
 	return jobs

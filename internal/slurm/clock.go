@@ -16,8 +16,8 @@ var noTime = map[string]bool{
 }
 
 // ParseTime reads a time of the pinned format (SLURM_TIME_FORMAT=standard, in
-// UTC). Words for "no time" are the zero time; so is anything else, with an error
-// that says what was there.
+// UTC). Words for "no time" are the zero time, as is 1970, which stands for a time
+// that was never set; so is anything else, with an error that says what was there.
 func ParseTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if noTime[strings.ToUpper(text)] {
@@ -26,6 +26,9 @@ func ParseTime(text string) (time.Time, error) {
 	t, err := time.Parse("2006-01-02T15:04:05", text)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time %q is not understood", text)
+	}
+	if t.Unix() <= 0 {
+		return time.Time{}, nil
 	}
 	return t, nil
 }

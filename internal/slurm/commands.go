@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,8 +49,11 @@ func (c *commands) Nodes(ctx context.Context) ([]fleet.View, error) {
 		return nil, err
 	}
 	views, rest := textNodes(text)
-	if len(views) == 0 {
+	switch {
+	case len(views) == 0:
 		return nil, fmt.Errorf("scontrol show node: %w: no nodes: %.200s", ErrUnbelievable, rest)
+	case !strings.HasSuffix(text, "\n\n"):
+		return nil, fmt.Errorf("scontrol show node: %w: it is cut short after %d nodes", ErrDecode, len(views))
 	}
 	return views, nil
 }
@@ -74,11 +78,11 @@ func (c *commands) Node(ctx context.Context, name string) (fleet.View, error) {
 
 // Jobs implements Transport.
 func (c *commands) Jobs(ctx context.Context) ([]fleet.Job, error) {
-	text, err := c.ask(ctx, "squeue", "-h", "-a", "-t", "all", "-O", queueFormat())
+	text, err := c.ask(ctx, "squeue", "-a", "-t", "all", "-O", queueFormat())
 	if err != nil {
 		return nil, err
 	}
-	return textQueue(text), nil
+	return textQueue(text)
 }
 
 // Job implements Transport.
@@ -169,8 +173,11 @@ func (c *commands) QOS(ctx context.Context) ([]fleet.QOS, error) {
 func (c *commands) Accounting(ctx context.Context, since time.Time) ([]fleet.Job, error) {
 	text, err := c.ask(ctx, "sacct", "-n", "-P", "-a", "-X", "-D", "--delimiter="+fieldSep,
 		"-S", since.UTC().Format("2006-01-02T15:04:05"), "-E", "now", "-o", acctFormat())
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case text != "" && !strings.HasSuffix(text, "\n"):
+		return nil, fmt.Errorf("sacct: %w: it is cut short", ErrDecode)
 	}
 	return slices.DeleteFunc(textAccounting(text), func(j fleet.Job) bool {
 		return len(j.Oddities) == 0 && j.Ended.Before(since)

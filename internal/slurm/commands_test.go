@@ -58,7 +58,7 @@ func ofVersion(t *testing.T, version string) *fakeRunner {
 		"scontrol -a show partition":           file("scontrol-show-partition.txt"),
 		"scontrol show reservation":            file("resv.txt"),
 		"scontrol show config":                 file("scontrol-show-config.txt"),
-		"squeue":                               file("squeue-fields.txt"),
+		"squeue":                               {Stdout: []byte(queueText() + read(t, "testdata/"+version+"/squeue-fields.txt"))},
 		"sacct":                                file("sacct-fields.txt"),
 		"sdiag":                                file("sdiag.txt"),
 		"sacctmgr -nP show qos":                file("sacctmgr-qos.txt"),
@@ -85,7 +85,7 @@ func TestReadsOverCommands(t *testing.T) {
 		if len(jobs) < 12 || err != nil {
 			t.Errorf("%s: %d jobs, %v", version, len(jobs), err)
 		}
-		if asked := run.last(); !strings.HasPrefix(asked, "squeue -h -a -t all -O jobarrayid:\x1f,") || !strings.HasSuffix(asked, ",workdir:\x1e") {
+		if asked := run.last(); !strings.HasPrefix(asked, "squeue -a -t all -O jobarrayid:\x1f,") || !strings.HasSuffix(asked, ",workdir:\x1e") {
 			t.Errorf("%s: asked %q", version, asked)
 		}
 		parts, err := c.Partitions(ctx)

@@ -50,18 +50,20 @@ func keyLen(text string) int {
 	return 0
 }
 
-// splitEntries cuts an answer into records: each begins with "NAME=" at the start
-// of a line. Text before the first is left over.
+// splitEntries cuts an answer into records: each begins with "NAME=" at the start of a
+// line, behind a blank line where records have several (a reason may hold such a line
+// itself). Text before the first is left over.
 func splitEntries(text, name string) (records []string, rest string) {
 	mark := name + "="
+	manyLines := strings.Contains(text, "\n ")
 	start := -1
 	for pos := 0; pos < len(text); {
-		if strings.HasPrefix(text[pos:], mark) {
-			if start >= 0 {
-				records = append(records, text[start:pos])
-			} else {
-				rest = text[:pos]
-			}
+		switch apart := !manyLines || strings.HasSuffix(text[:pos], "\n\n"); {
+		case !strings.HasPrefix(text[pos:], mark):
+		case start < 0:
+			start, rest = pos, text[:pos]
+		case apart:
+			records = append(records, text[start:pos])
 			start = pos
 		}
 		next := strings.IndexByte(text[pos:], '\n')

@@ -80,11 +80,18 @@ func (c *commands) identity(ctx context.Context) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	id := identity{user: strings.TrimSpace(user), offset: zoneOffset(strings.TrimSpace(zone))}
+	id := identity{user: lastLine(user), offset: zoneOffset(lastLine(zone))}
 	c.mu.Lock()
 	c.id = &id
 	c.mu.Unlock()
 	return id, nil
+}
+
+// lastLine is the answer of a command that has one line: a login shell may write
+// before it.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
 // zoneOffset reads "+0530"; 0 when it is anything else.
@@ -114,7 +121,7 @@ func (c *commands) role(ctx context.Context, user string, conf settings, account
 
 // roleOf reads an AdminLevel. A user that accounting does not know has no level.
 func roleOf(text string) fleet.Role {
-	switch strings.ToLower(strings.TrimSpace(text)) {
+	switch strings.ToLower(lastLine(text)) {
 	case "administrator", "admin":
 		return fleet.RoleAdministrator
 	case "operator":

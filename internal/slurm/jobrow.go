@@ -19,11 +19,11 @@ type column struct {
 	at   func(*jobText) *string
 }
 
-// queueColumns are asked of squeue(1). Every name is known from 22.05 to 26.05.
+// queueColumns are asked of squeue(1). Every name is known from 22.05 to 26.05. What
+// people write comes last (writtenColumns): a separator in it shifts nothing else.
 var queueColumns = []column{
 	{"jobarrayid", func(t *jobText) *string { return &t.idText }},
 	{"jobid", func(t *jobText) *string { return &t.rawID }},
-	{"name", func(t *jobText) *string { return &t.name }},
 	{"username", func(t *jobText) *string { return &t.user }},
 	{"account", func(t *jobText) *string { return &t.account }},
 	{"partition", func(t *jobText) *string { return &t.queue }},
@@ -54,6 +54,7 @@ var queueColumns = []column{
 	{"dependency", func(t *jobText) *string { return &t.dependency }},
 	{"exit_code", func(t *jobText) *string { return &t.exit }},
 	{"feature", func(t *jobText) *string { return &t.features }},
+	{"name", func(t *jobText) *string { return &t.name }},
 	{"comment", func(t *jobText) *string { return &t.comment }},
 	{"workdir", func(t *jobText) *string { return &t.workDir }},
 }
@@ -68,29 +69,48 @@ func queueFormat() string {
 	return strings.TrimSuffix(strings.Join(parts, ","), fieldSep) + recordSep
 }
 
-// textQueue reads squeue's rows. A row that cannot be read is kept with its raw
-// text.
-func textQueue(text string) []fleet.Job {
-	jobs := make([]fleet.Job, 0, strings.Count(text, recordSep))
-	for row := range strings.SplitSeq(text, recordSep) {
-		if row = strings.TrimLeft(row, "\r\n"); row != "" {
-			// A copy, or one unchanged row would keep the whole answer in memory.
-			jobs = append(jobs, rowJob(strings.Clone(row), queueColumns))
-		}
+// writtenColumns is how many columns at the end of a row people write: the name, the
+// comment and the work folder.
+const writtenColumns = 3
+
+// textQueue reads what squeue printed: a header, which is there however few jobs there
+// are, and the rows. A login shell may have written before it. A row that cannot be
+// read is kept with its raw text; an answer without a header, or whose last row is cut
+// short, is an error.
+func textQueue(text string) ([]fleet.Job, error) {
+	const end = recordSep + "\n"
+	header, rest, ok := strings.Cut(text, end)
+	if !ok || strings.Count(header, fieldSep) != len(queueColumns)-1 {
+		return nil, fmt.Errorf("squeue: %w: its header has not the columns asked for: %.100q", ErrDecode, header)
 	}
-	return jobs
+	jobs := make([]fleet.Job, 0, strings.Count(rest, end))
+	for strings.TrimSpace(rest) != "" {
+		var row string
+		if row, rest, ok = strings.Cut(rest, end); !ok {
+			return nil, fmt.Errorf("squeue: %w: it is cut short after %d jobs: %.100q", ErrDecode, len(jobs), row)
+		}
+		// A copy, or one unchanged row would keep the whole answer in memory.
+		jobs = append(jobs, rowJob(strings.Clone(row), queueColumns))
+	}
+	return jobs, nil
 }
 
-// rowJob makes a job of one row.
+// rowJob makes a job of one row. What people write may hold separators: then which
+// of the last fields is which is not known, and they are all the name.
 func rowJob(row string, columns []column) fleet.Job {
 	fields := strings.Split(row, fieldSep)
-	if len(fields) != len(columns) {
+	var t jobText
+	if len(fields) > len(columns) {
+		name := len(columns) - writtenColumns
+		t.odd.add("a name, comment or folder holds separators")
+		fields = append(fields[:name:name], strings.Join(fields[name:], " "))
+	} else if len(fields) < len(columns) {
 		return oddJob(row, fields[0], fmt.Sprintf("row has %d fields instead of %d", len(fields), len(columns)))
 	}
-	var t jobText
-	for i, c := range columns {
-		*c.at(&t) = fields[i]
+	for i := range fields {
+		*columns[i].at(&t) = fields[i]
 	}
+	t.idText = t.idText[strings.LastIndexByte(t.idText, '\n')+1:] // a login shell may write before the first
 	id, err := ParseJobID(t.idText)
 	if err != nil {
 		return oddJob(row, t.idText, err.Error())

@@ -40,11 +40,12 @@ func nodeOf(r record) fleet.View {
 		Comment:  r.text("comment"),
 		Resv:     r.text("reservation"),
 	}
-	v.GPUs = nodeGPUs(&v, total, alloc)
+	var odd notes
+	v.GPUs = nodeGPUs(&v, total, alloc, &odd)
 	if v.Node == "" {
 		r.note("name", r.value("name"))
 	}
-	v.Oddities = joinOdd(r.oddities(), state.Odd, oddGRES, oddUsed, total.Odd, alloc.Odd)
+	v.Oddities = joinOdd(r.oddities(), state.Odd, oddGRES, oddUsed, total.Odd, alloc.Odd, odd)
 	return v
 }
 

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -58,11 +59,11 @@ func entryView(e *entry) fleet.View {
 		Allocated: odd.number("AllocMem", e.get("AllocMem")),
 		Free:      -1,
 	}
-	if free := e.get("FreeMem"); free != "" {
-		v.Memory.Free = odd.number("FreeMem", free)
+	if free, ok := parseCount(e.get("FreeMem")); ok {
+		v.Memory.Free = free
 	}
 	v.Load = load(e.get("CPULoad"))
-	v.GPUs = nodeGPUs(&v, odd.tres(e.get("CfgTRES")), odd.tres(e.get("AllocTRES")))
+	v.GPUs = nodeGPUs(&v, odd.tres(e.get("CfgTRES")), odd.tres(e.get("AllocTRES")), &odd)
 	v.Oddities = odd
 	return v
 }
@@ -77,8 +78,9 @@ func load(text string) float64 {
 }
 
 // nodeGPUs counts whole GPUs. The GRES lists know types, so they come first; TRES
-// stands in where the answer has no such list.
-func nodeGPUs(v *fleet.View, cfg, alloc TRES) fleet.GPUCount {
+// stands in where the answer has no such list. More in use than there are, as when
+// a node was configured anew under its jobs, is noted and not counted.
+func nodeGPUs(v *fleet.View, cfg, alloc TRES, odd *notes) fleet.GPUCount {
 	total, model := CountGPUs(v.GRES)
 	if len(v.GRES) == 0 {
 		total, model = CountGPUs(cfg.GRES)
@@ -89,6 +91,10 @@ func nodeGPUs(v *fleet.View, cfg, alloc TRES) fleet.GPUCount {
 	}
 	if hasMIGOnly(v.GRES) {
 		used = 0 // a bare gres/gpu total counts slices there
+	}
+	if used > total {
+		odd.add(fmt.Sprintf("%d GPUs are in use of %d", used, total))
+		used = total
 	}
 	return fleet.GPUCount{Total: total, Allocated: used, Model: model}
 }

@@ -33,7 +33,8 @@ func (n *notes) limit(key, text string) fleet.Limit {
 }
 
 // number reads an integer; an empty text is 0. A range ("1-4", as scontrol prints
-// the node count of a pending job) is its first bound, and "2K" is 2048.
+// the node count of a pending job) is its first bound, "2K" is 2048, and Slurm's own
+// number for "no value" is 0.
 func (n *notes) number(key, text string) int64 {
 	if text == "" {
 		return 0
@@ -42,6 +43,9 @@ func (n *notes) number(key, text string) int64 {
 	v, ok := parseCount(first)
 	if !ok {
 		n.add(key + ": number " + strconv.Quote(text) + " is not understood")
+	}
+	if v == noVal {
+		return 0
 	}
 	return v
 }

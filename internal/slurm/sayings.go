@@ -2,7 +2,10 @@ package slurm
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 // saying is a text of Slurm (slurm_errno.c, or a command's own) and its class.
@@ -28,7 +31,7 @@ var sayings = []saying{
 	{"Protocol authentication error", ErrAuth},
 	{"Invalid authentication credential", ErrAuth},
 	{"Authentication credential invalid", ErrAuth},
-	{"Unauthorized", ErrAuth},
+	{"error: Unauthorized", ErrAuth},
 	{"Failed to connect to authentication agent", ErrAuth},
 	{"Munge encode failed", ErrAuth},
 	{"Munge decode failed", ErrAuth},
@@ -53,7 +56,7 @@ var sayings = []saying{
 	{"Invalid user id", ErrDenied},
 	{"Access denied to requested reservation", ErrDenied},
 	{"Only cluster administrators", ErrDenied},
-	{"permission to", ErrDenied},
+	{"not have permission to", ErrDenied},
 
 	{"Invalid job id specified", ErrNotFound},
 	{"Invalid node name specified", ErrNotFound},
@@ -111,28 +114,77 @@ func classOf(text string) error {
 	return nil
 }
 
-// verdict is what came of a command: nil, or an error in Slurm's own words with
-// its class. An exit code of 0 is not believed when the command also complained.
+// verdict is what came of a command: nil, or an error in Slurm's own words with its
+// class. An exit code of 0 is not believed when the command also complained and
+// answered nothing, or complained of something known.
 func verdict(argv []string, out Output) error {
-	said := strings.TrimSpace(string(out.Stderr))
-	if out.Exit != 0 && said == "" {
-		said = strings.TrimSpace(string(out.Stdout))
+	slurms, said := complaints(string(out.Stderr))
+	if out.Exit == 0 {
+		said = slurms
 	}
-	class := classOf(said)
-	if out.Exit == 0 && class == nil && !strings.Contains(said, "error:") {
+	class := classOf(slurms)
+	if class == nil {
+		class = classOf(said)
+	}
+	switch {
+	case out.Exit == 0 && (said == "" || class == nil && len(out.Stdout) > 0):
 		return nil
+	case said == "" && !strings.Contains(string(out.Stdout), fieldSep):
+		said = strings.TrimSpace(string(out.Stdout))
+		class = classOf(said)
 	}
 	if said == "" {
-		said = fmt.Sprintf("exit status %d", out.Exit)
+		said = exitWords(out.Exit)
 	}
 	said = strings.Join(strings.Fields(said), " ")
 	if len(said) > 500 {
-		said = said[:500] + "…"
+		said = strings.ToValidUTF8(said[:500], "") + "…"
 	}
 	if class == nil {
 		return fmt.Errorf("%s: %s", spoken(argv), said)
 	}
 	return fmt.Errorf("%s: %w: %s", spoken(argv), class, said)
+}
+
+// exitWords says how a command that said nothing ended.
+func exitWords(code int) string {
+	if sig := syscall.Signal(code - 128); code > 128 && code < 128+65 {
+		return fmt.Sprintf("it was killed by signal %d (%s)", code-128, sig)
+	}
+	return fmt.Sprintf("exit status %d", code)
+}
+
+// logged begins a line that Slurm's commands write to their log.
+var logged = regexp.MustCompile(`^((scontrol|squeue|sacct|sacctmgr|sdiag|sprio|scancel): |slurm_\w+ )?(error|fatal): `)
+
+// configNoise are words of the remarks about slurm.conf that every command makes,
+// and goes on.
+var configNoise = []string{"Ignoring obsolete", "is defunct", "deprecated"}
+
+// complaints takes standard error apart: the lines that Slurm wrote, and all of
+// them. A login shell writes its own there: banners, "module: command not found".
+func complaints(stderr string) (slurms, all string) {
+	var own, said []string
+	for line := range strings.SplitSeq(stderr, "\n") {
+		line = strings.TrimSpace(line)
+		noise := slices.ContainsFunc(configNoise, func(w string) bool { return strings.Contains(line, w) })
+		if line == "" || noise {
+			continue
+		}
+		said = append(said, line)
+		if logged.MatchString(line) || isRefusal(line) {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "\n"), strings.Join(said, "\n")
+}
+
+// isRefusal reports a line that ends in a refusal, as "job script retrieval failed:
+// Invalid user id" does, which comes with an exit code of 0.
+func isRefusal(line string) bool {
+	return slices.ContainsFunc(sayings, func(s saying) bool {
+		return s.class == ErrDenied && strings.HasSuffix(line, s.words)
+	})
 }
 
 // spoken is the command in a few words: "scontrol show job 4711".

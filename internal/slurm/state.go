@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ var nodeFlags = map[string]string{
 }
 
 // nodeSuffixes are the marks that sinfo(1) puts behind a word.
-var nodeSuffixes = map[byte]string{
+var nodeSuffixes = map[rune]string{
 	'*': fleet.FlagNotResponding,
 	'~': fleet.FlagPoweredDown,
 	'#': fleet.FlagPoweringUp,
@@ -84,22 +85,17 @@ func ParseNodeState(words ...string) NodeState {
 	return s
 }
 
-// word takes one word with its suffixes.
+// word takes one word with its suffixes; one that nobody here knows is a flag too.
 func (s *NodeState) word(raw string) {
 	w := strings.ToUpper(strings.TrimSpace(raw))
-	var marks []string
-	for len(w) > 0 {
-		flag, ok := nodeSuffixes[w[len(w)-1]]
-		if !ok {
-			break
+	word := strings.TrimRightFunc(w, func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' })
+	s.plain(word)
+	for _, r := range w[len(word):] {
+		if flag, known := nodeSuffixes[r]; known {
+			s.flag(flag)
+			continue
 		}
-		marks = append(marks, flag)
-		w = w[:len(w)-1]
-	}
-	s.plain(w)
-	slices.Reverse(marks)
-	for _, m := range marks {
-		s.flag(m)
+		s.unlisted(string(r))
 	}
 }
 
@@ -181,12 +177,19 @@ var jobFlags = map[string]string{
 	"RESV_DEL_HOLD": "PENDING", "RECONFIG_FAIL": "",
 }
 
+// shortFlags are squeue's short forms of the flags.
+var shortFlags = map[string]string{
+	"CG": "COMPLETING", "CF": "CONFIGURING", "RS": "RESIZING", "SI": "SIGNALING", "ST": "STOPPED",
+	"SO": "STAGE_OUT", "RV": "REVOKED", "RQ": "REQUEUED", "RH": "REQUEUE_HOLD", "RF": "REQUEUE_FED",
+	"RD": "RESV_DEL_HOLD", "SE": "SPECIAL_EXIT", "PO": "POWER_UP_NODE",
+}
+
 // ParseJobState reads "RUNNING", a list of words, sacct's "CANCELLED by 64201",
 // and squeue's habit to print a flag (COMPLETING) instead of the base.
 func ParseJobState(words ...string) JobState {
 	var s JobState
 	for _, w := range words {
-		for part := range strings.SplitSeq(w, "+") {
+		for part := range strings.FieldsFuncSeq(w, func(r rune) bool { return r == '+' || r == ',' }) {
 			s.word(strings.ToUpper(strings.TrimSpace(part)))
 		}
 	}
@@ -200,6 +203,7 @@ func (s *JobState) word(w string) {
 	if head, by, ok := strings.Cut(w, " BY "); ok {
 		w, s.By = head, strings.ToLower(strings.TrimSpace(by))
 	}
+	w = cmp.Or(shortFlags[w], w)
 	base, isBase := jobBases[w]
 	_, isFlag := jobFlags[w]
 	switch {

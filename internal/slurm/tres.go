@@ -135,8 +135,12 @@ func appendPart(parts []string, p string) []string {
 // parseGRES reads one resource.
 func parseGRES(raw string) (fleet.GRES, []string) {
 	g, ok := gresOf(raw)
-	if !ok {
-		return fleet.GRES{Raw: raw}, []string{fmt.Sprintf("generic resource %q is not understood", raw)}
+	odd := []string{fmt.Sprintf("generic resource %q is not understood", raw)}
+	switch {
+	case !ok:
+		return fleet.GRES{Raw: raw}, odd
+	case strings.Count(raw, "(") != strings.Count(raw, ")"):
+		return g, odd // cut short: what followed is lost
 	}
 	return g, nil
 }
@@ -150,10 +154,8 @@ func gresOf(raw string) (g fleet.GRES, ok bool) {
 	}
 	head, count, hasCount := strings.Cut(text, "=")
 	words := strings.Split(head, ":")
-	if last := words[len(words)-1]; !hasCount && len(words) > 1 {
-		if _, hasCount = parseCount(last); hasCount {
-			count, words = last, words[:len(words)-1]
-		}
+	if last := words[len(words)-1]; !hasCount && len(words) > 1 && looksLikeCount(last) {
+		count, hasCount, words = last, true, words[:len(words)-1]
 	}
 	g = fleet.GRES{Name: words[0], Count: 1, Raw: raw}
 	if hasCount {
@@ -162,12 +164,28 @@ func gresOf(raw string) (g fleet.GRES, ok bool) {
 		}
 	}
 	for _, w := range words[1:] {
-		if w != "no_consume" && g.Type == "" {
+		switch {
+		case w == "" || w == "no_consume":
+		case g.Type != "" && !hasCount: // one of the two is a count that nobody can read
+			return g, false
+		case g.Type != "":
+			g.Type += ":" + w
+		default:
 			g.Type = w
 		}
 	}
 	g.Sockets, g.Indices = gresDetail(tail)
 	return g, g.Name != "" && !strings.ContainsAny(g.Name, ") ")
+}
+
+// looksLikeCount tells a count from a model; a model of digits alone needs a count
+// behind it.
+func looksLikeCount(s string) bool {
+	if _, ok := parseCount(s); ok {
+		return true
+	}
+	digits := strings.TrimLeft(s, "+- ")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // parseCount reads a count with an optional binary unit.

@@ -70,7 +70,7 @@ func nodeColumns(l *list[*fleet.Node], th *theme.Theme) []table.Column[*fleet.No
 		{ID: "name", Title: "NAME", Min: 8, Cell: text(nodeName), Compare: byNodeName},
 		{ID: "state", Title: "STATE", NeverCut: true, Priority: 1, Cell: l.stateCell(th), Compare: byCondition},
 		{ID: "gpus", Title: "GPUS", Align: table.Right, Priority: 1, Cell: text(usedGPUs), Compare: nodeNumber(func(n *fleet.Node) int { return n.GPUCount().Allocated })},
-		{ID: "free", Title: "FREE", Align: table.Right, Priority: 2, Cell: text(freeGPUs), Compare: nodeNumber(usable)},
+		{ID: "free", Title: "FREE", Align: table.Right, Priority: 2, Cell: text(freeGPUs), Compare: nodeNumber((*fleet.Node).Usable)},
 		{ID: "model", Title: "MODEL", Priority: 5, Cell: text(model), Compare: nodeText(model)},
 		{ID: "jobs", Title: "JOBS", Align: table.Right, Priority: 4, Cell: text(func(n *fleet.Node) string { return fmt.Sprint(len(l.snap.JobsOn(n.Name))) }), Compare: nodeNumber(func(n *fleet.Node) int { return len(l.snap.JobsOn(n.Name)) })},
 		{ID: "users", Title: "USERS", Min: 6, Max: 16, Priority: 4, Cell: text(l.usersHere)},
@@ -140,19 +140,11 @@ func usedGPUs(n *fleet.Node) string {
 	return fmt.Sprintf("%d/%d", g.Allocated, g.Total)
 }
 
-// usable is how many GPUs work could start on now: none on a node that takes none.
-func usable(n *fleet.Node) int {
-	if c := n.Condition(); c != fleet.CondBusy && c != fleet.CondFree {
-		return 0
-	}
-	return n.GPUCount().Free()
-}
-
 func freeGPUs(n *fleet.Node) string {
 	if n.GPUCount().Total == 0 {
 		return words.None
 	}
-	return fmt.Sprint(usable(n))
+	return fmt.Sprint(n.Usable())
 }
 
 func model(n *fleet.Node) string { return words.Or(n.GPUCount().Model) }

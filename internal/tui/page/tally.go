@@ -30,7 +30,7 @@ func Tallies(s *fleet.Snapshot) []Tally {
 			t = &Tally{Model: model}
 			byModel[model] = t
 		}
-		t.add(gpus, n.Condition())
+		t.add(gpus, n.Usable(), n.Condition())
 	}
 	all := make([]Tally, 0, len(byModel))
 	for _, t := range byModel {
@@ -42,7 +42,7 @@ func Tallies(s *fleet.Snapshot) []Tally {
 	return all
 }
 
-func (t *Tally) add(g fleet.GPUCount, c fleet.Condition) {
+func (t *Tally) add(g fleet.GPUCount, usable int, c fleet.Condition) {
 	t.Total += g.Total
 	switch c {
 	case fleet.CondFaulty:
@@ -54,7 +54,8 @@ func (t *Tally) add(g fleet.GPUCount, c fleet.Condition) {
 	case fleet.CondBusy, fleet.CondFree:
 		used := min(g.Allocated, g.Total)
 		t.Busy += used
-		t.Free += g.Total - used
+		t.Free += usable
+		t.Other += g.Total - used - usable
 	}
 }
 
