@@ -122,6 +122,8 @@ func (m *Model) settings() []command {
 	}
 	return []command{
 		{palette.Command{Name: "describe", Args: "NAME", Help: "detail of a node, job or GPU", Complete: m.completeNames}, m.describeCommand},
+		key("mig", "change how the GPU selected is partitioned", keys.MIG),
+		{palette.Command{Name: "gpu-reset", Help: "reset the GPU selected, once its node is empty", Off: m.resetOff()}, func([]string) tea.Cmd { return m.resetGPU() }},
 		{palette.Command{Name: "filter", Args: "TEXT", Help: "filter the list"}, m.filterCommand},
 		{palette.Command{Name: "sources", Help: "every connection in full"}, func([]string) tea.Cmd { return m.sources() }},
 		{palette.Command{Name: "set", Args: "theme NAME | zone NAME | mouse on|off | pane on|off", Help: "settings", Complete: m.completeSet}, m.setCommand},

@@ -52,7 +52,7 @@ func (m *Model) migNode() (*fleet.Node, *fleet.GPU) {
 		return nil, nil
 	}
 	switch it.Subject.Kind {
-	case fleet.KindGPU:
+	case fleet.KindGPU: // of the GPUs page, or of a finding
 		if n := m.snap.Node(it.Node); n != nil {
 			return n, n.GPU(it.Subject.Name)
 		}
@@ -62,16 +62,13 @@ func (m *Model) migNode() (*fleet.Node, *fleet.GPU) {
 	return nil, nil
 }
 
-// migOff says why no layout can be chosen for what is selected.
-func (m *Model) migOff() string {
+// agentOff says why nothing can be done to the GPUs of a node; empty when it can.
+func (m *Model) agentOff(n *fleet.Node) string {
 	switch {
 	case m.opt.ReadOnly != "":
 		return "read-only: " + m.opt.ReadOnly
 	case m.opt.Engine == nil:
 		return "nothing here can act"
-	}
-	n, g := m.migNode()
-	switch {
 	case n == nil:
 		return "no GPU or node selected"
 	case n.Agent == nil || n.Agent.Via == fleet.ViaSMI:
@@ -80,7 +77,17 @@ func (m *Model) migOff() string {
 		return "its agent is not reached: " + n.Agent.Gone
 	case len(n.Views) == 0:
 		return "no scheduler knows " + n.Name
-	case g != nil:
+	}
+	return ""
+}
+
+// migOff says why no layout can be chosen for what is selected.
+func (m *Model) migOff() string {
+	n, g := m.migNode()
+	if why := m.agentOff(n); why != "" {
+		return why
+	}
+	if g != nil {
 		return undividable(n, g)
 	}
 	for i := range n.GPUs {
@@ -89,6 +96,24 @@ func (m *Model) migOff() string {
 		}
 	}
 	return "none of its GPUs can be partitioned"
+}
+
+// resetOff says why the device selected cannot be reset.
+func (m *Model) resetOff() string {
+	n, g := m.migNode()
+	if why := m.agentOff(n); why != "" {
+		return why
+	}
+	return unless(g != nil && g.UUID != "", "no GPU selected")
+}
+
+// resetGPU plans a reset of the device selected.
+func (m *Model) resetGPU() tea.Cmd {
+	n, g := m.migNode()
+	return m.plan(actions.Request{
+		Verb: actions.GPUReset, Targets: []actions.Target{{Kind: fleet.KindNode, Cluster: n.Views[0].Cluster, Name: n.Name}},
+		Options: actions.Options{GPUs: []actions.GPUWish{{UUID: g.UUID}}},
+	})
 }
 
 // undividable says why a device cannot be partitioned; empty when it can.

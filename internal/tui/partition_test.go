@@ -99,6 +99,20 @@ func TestMIGOfANodeAsksWhichGPU(t *testing.T) {
 	})
 }
 
+func TestResetOfTheSelectedGPU(t *testing.T) {
+	onScreen(t, 120, 40, fixture.Watched(), nil, func(s *tuitest.Screen, c *console) {
+		onGPU(s, 1)
+		s.Press("esc", ":")
+		typed(s, "gpu-reset")
+		s.Press("enter")
+		s.Settle()
+		r := c.engine.requests()
+		if len(r) != 1 || r[0].Verb != actions.GPUReset || r[0].Options.GPUs[0].UUID != "GPU-2e2e2e2f-aaaa-bbbb-cccc-000000000001" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 func TestMIGIsOffWithAReason(t *testing.T) {
 	for node, want := range map[string]string{
 		"gpu-node047": "mig is off: its agent is not reached", "gpu-node048": "mig is off: no agent watches gpu-node048", "gpu-node050": "mig is off: no agent watches gpu-node050",
