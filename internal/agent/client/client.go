@@ -15,9 +15,11 @@ import (
 // helloPatience is how long an agent may take from its start to its first full sample.
 const helloPatience = 20 * time.Second
 
-// The bounds of what an agent may say of its interval.
+// The bounds of what an agent may say of its interval. All agents may share one
+// connection, which a moment without network must not take from all of them: an agent is
+// not held silent before twice the least has passed.
 const (
-	minInterval = time.Second
+	minInterval = 5 * time.Second
 	maxInterval = 5 * time.Minute
 )
 

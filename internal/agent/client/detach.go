@@ -7,16 +7,16 @@ import (
 
 // detach makes a stream whose Close ends pending reads and writes at once, of one that
 // may block as long as its connection is dead: an SSH channel. What is left blocked
-// ends with that connection.
+// ends with that connection. The buffers are small: there may be hundreds of streams.
 func detach(r io.Reader, w io.Writer, end func() error) io.ReadWriteCloser {
 	in, inFeed := io.Pipe()
 	outDrain, out := io.Pipe()
 	go func() {
-		_, err := io.Copy(inFeed, r)
+		_, err := io.CopyBuffer(inFeed, r, make([]byte, 8<<10))
 		inFeed.CloseWithError(orEOF(err))
 	}()
 	go func() {
-		_, err := io.Copy(w, outDrain)
+		_, err := io.CopyBuffer(w, outDrain, make([]byte, 1<<10))
 		outDrain.CloseWithError(err)
 	}()
 	return &detached{PipeReader: in, out: out, end: end}

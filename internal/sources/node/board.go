@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,7 +81,7 @@ func (b *board) failed(host, via string, why error) {
 			status = fleet.SourceDown
 		}
 	}
-	next := fleet.HostReport{Host: host, Gone: why.Error(), Agent: fleet.AgentInfo{Status: status, Via: via}}
+	next := fleet.HostReport{Host: host, Gone: strings.TrimPrefix(why.Error(), host+": "), Agent: fleet.AgentInfo{Status: status, Via: via}}
 	if !e.tried || e.report.Gone != next.Gone || e.report.Agent.Status != status {
 		e.report, e.dirty = next, true
 	}

@@ -238,6 +238,7 @@ func TestNobodyAnswers(t *testing.T) {
 		for _, h := range fm.hosts {
 			fm.refuse[h] = errors.New("connection refused")
 		}
+		fm.refuse["n2"] = errors.New("n2: connection refused")
 		fm.refuse["n3"] = errors.New("no route")
 		running(t, fm, fm, 0, func(t *testing.T, _ *Source, m *memory) {
 			after(time.Second)
