@@ -12,6 +12,36 @@ import (
 	"github.com/gpuctl/gpuctl/internal/tui/words"
 )
 
+// strip shows the devices of a node that an agent watches, one a line.
+func (d *Doc) strip(n *fleet.Node, m words.Moment) {
+	d.head("GPUs")
+	for i := range n.GPUs {
+		g := &n.GPUs[i]
+		text := stripText(n, g)
+		past := m.Past.Of(g.UUID).Util
+		*d = append(*d, Line{Text: strconv.Itoa(g.Index) + " " + text, Tone: tone.GPU(g), Draw: func(th *theme.Theme, width int) string {
+			return stripLine(th, n, g, past, width)
+		}})
+		if g.MIG.Current == fleet.MIGEnabled {
+			d.migBar(g, "  MIG")
+		}
+		if f := words.Faults(g); f != "" {
+			d.tone("  faults", f, theme.Crit)
+		}
+	}
+}
+
+// stripText is a device in words.
+func stripText(n *fleet.Node, g *fleet.GPU) string {
+	if g.Silent() {
+		return strings.TrimSuffix(words.GPUState(g)+": "+g.Health.Why, ": ")
+	}
+	return strings.Join([]string{
+		words.Reading(g.Temp, "C"), words.Reading(g.Power, "W"), words.Util(g), words.GPUMemory(g),
+		words.GPUOwner(n, g), words.GPUUser(n, g),
+	}, " ")
+}
+
 // stripCells is how wide the picture of a device's load is.
 const stripCells = 9
 
