@@ -45,7 +45,7 @@ func (d device) trouble() []fleet.Finding {
 
 // silent finds a device that does not answer: lost, hanging, or not there at all.
 func (d device) silent() (fleet.Finding, bool) {
-	says, rule, advice := "", "", ""
+	var says, rule, advice string
 	switch off := d.offBus(); {
 	case off != "":
 		rule, says, advice = RuleGPULost, "fell off the bus"+off, ExplainXID(79).Action

@@ -78,11 +78,11 @@ func (h host) layout() string {
 			whole++
 			continue
 		}
-		text := fmt.Sprintf("GPU %d:", g.Index)
+		profiles := make([]string, len(g.MIG.Instances))
 		for k := range g.MIG.Instances {
-			text += " " + g.MIG.Instances[k].Profile
+			profiles[k] = g.MIG.Instances[k].Profile
 		}
-		parts = append(parts, text)
+		parts = append(parts, fmt.Sprintf("GPU %d: %s", g.Index, strings.Join(profiles, " ")))
 	}
 	return strings.Join(append([]string{fmt.Sprintf("%d whole", whole)}, parts...), ", ")
 }

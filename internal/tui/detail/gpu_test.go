@@ -59,7 +59,7 @@ func TestC86_ManyGPUsAtAnyWidth(t *testing.T) {
 		s := fleet.NewSnapshot(fleet.Snapshot{Nodes: []*fleet.Node{&some}})
 		for _, width := range []int{1, 2, 9, 20, 43, 80, 200} {
 			lines := Node(s, &some, moment).Render(look(t), width)
-			for _, l := range strings.Split(text(t, Node(s, &some, moment), width), "\n") {
+			for l := range strings.SplitSeq(text(t, Node(s, &some, moment), width), "\n") {
 				if ansi.StringWidth(l) > width {
 					t.Fatalf("%d GPUs: %d cells in %d: %q", count, ansi.StringWidth(l), width, l)
 				}

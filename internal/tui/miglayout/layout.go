@@ -64,9 +64,8 @@ func (l *Layout) profile(in *fleet.MIGInstance) fleet.MIGProfile {
 // Profiles are what the board can be cut into.
 func (l *Layout) Profiles() []fleet.MIGProfile { return l.board.Profiles }
 
-// Memory and Compute are the slices of the board.
-func (l *Layout) Memory() int  { return l.memory }
-func (l *Layout) Compute() int { return l.compute }
+// Memory is how many memory slices the board has; 0: not told.
+func (l *Layout) Memory() int { return l.memory }
 
 // used are the slices that the items take.
 func (l *Layout) used() (compute, memory int) {

@@ -79,8 +79,8 @@ func TestChange(t *testing.T) {
 	l := Of(board(), fleet.MIGState{Current: fleet.MIGEnabled, Slices: 8, Instances: []fleet.MIGInstance{
 		{Profile: "1g.10gb", Start: 4, Size: 1, Compute: 1}, {Profile: "3g.40gb", Start: 0, Size: 4, Compute: 3},
 	}})
-	if l.String() != "3g.40gb@0,1g.10gb@4" || l.Memory() != 8 || l.Compute() != 7 {
-		t.Fatalf("%s of %d, %d", l, l.Memory(), l.Compute())
+	if l.String() != "3g.40gb@0,1g.10gb@4" || l.Memory() != 8 || l.compute != 7 {
+		t.Fatalf("%s of %d, %d", l, l.Memory(), l.compute)
 	}
 	if i := l.Move(1, 1); i != 1 || l.String() != "3g.40gb@0,1g.10gb@5" {
 		t.Errorf("%d %s", i, l)
