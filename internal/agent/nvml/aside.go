@@ -25,10 +25,24 @@ func (s *Supervised) skipped() []int {
 	return slices.Sorted(maps.Keys(s.aside))
 }
 
+// leaveAlone puts aside what is stuck for good, and has a child started that does not
+// touch it. It reports whether there was anything.
+func (s *Supervised) leaveAlone(c *child, devices []result, now time.Time) bool {
+	if !s.stuckLocked(devices, now) {
+		return false
+	}
+	s.changing = true
+	s.probes.Go(func() { s.replace(c) })
+	return true
+}
+
 // stuckLocked puts aside what is stuck for good, and says whether anything is. Where
 // not one device answers, a lock in the driver may keep all of them waiting for one:
 // the one whose call is oldest.
 func (s *Supervised) stuckLocked(devices []result, now time.Time) bool {
+	if s.changing || now.Before(s.notUntil) {
+		return false
+	}
 	var culprits []*result
 	answered := 0
 	for i := range devices {
@@ -62,6 +76,36 @@ func (s *Supervised) dueLocked(now time.Time) []int {
 	return due
 }
 
+// replace starts a child that leaves alone what was put aside, and exchanges the two
+// when it answers: until then the old one reads the others.
+func (s *Supervised) replace(old *child) {
+	c := s.prober()
+	lives := c != nil && s.answersAtAll(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changing = false
+	s.pauseLocked()
+	switch {
+	case c == nil: // the driver was let go of, or no process can be started
+	case !lives || s.child != old:
+		c.kill()
+	default:
+		old.kill()
+		s.child = c
+		s.leaving = append(slices.DeleteFunc(s.leaving, func(l *child) bool { return l == c || l.dead() }), old)
+		s.subscribe(c)
+	}
+}
+
+// answersAtAll waits until a new child has taken its first sample. What that says is
+// judged when it is the child.
+func (s *Supervised) answersAtAll(c *child) bool {
+	ctx, cancel := context.WithTimeout(s.life, s.longest())
+	defer cancel()
+	_, err := c.ask(ctx, request{Op: opSample, Skip: s.skipped(), Only: -1})
+	return err == nil
+}
+
 // probe asks one device, in a process of its own, so that it harms no other.
 func (s *Supervised) probe(index int) {
 	answers := s.answers(index)
@@ -80,7 +124,7 @@ func (s *Supervised) probe(index int) {
 }
 
 func (s *Supervised) answers(index int) bool {
-	ctx, cancel := context.WithTimeout(s.life, 15*s.o.Deadline+time.Second)
+	ctx, cancel := context.WithTimeout(s.life, s.longest())
 	defer cancel()
 	c := s.prober()
 	if c == nil {

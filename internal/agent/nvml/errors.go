@@ -13,8 +13,5 @@ var errNoCgo = fmt.Errorf("%w: this gpuctl was built without cgo and cannot read
 // errEnded: the child ended by itself.
 var errEnded = errors.New("the process that reads the driver ended")
 
-// errStuck: the child was ended because a device hangs.
-var errStuck = errors.New("a GPU hangs")
-
 // errOther: another device is where the one that was meant was.
 var errOther = errors.New("not that GPU")

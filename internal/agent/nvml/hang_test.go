@@ -184,6 +184,11 @@ func TestFrozenAndKilledChild(t *testing.T) {
 	if err := syscall.Kill(pid(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if got, err := s.Sample(ctx); err != nil || states(got)[fleet.GPUHanging] != 2 {
+		t.Errorf("a sample that must be quick: %v, %v", states(got), err)
+	}
 	if got := sample(t, s); states(got)[fleet.GPUHanging] != 2 {
 		t.Errorf("a frozen child: %v", states(got))
 	}

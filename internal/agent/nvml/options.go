@@ -62,12 +62,17 @@ func patience(call string, deadline time.Duration) time.Duration {
 	switch call {
 	case "dlopen", "nvmlInit", "nvmlInitWithFlags", "nvmlDeviceGetHandleByIndex":
 		return 30 * time.Second // without persistence mode the driver starts the device here
+	case ourselves:
+		return 15 * deadline
 	case "nvmlDeviceSetMigMode", "nvmlDeviceCreateGpuInstanceWithPlacement", "nvmlGpuInstanceDestroy",
 		"nvmlGpuInstanceCreateComputeInstance", "nvmlComputeInstanceDestroy":
 		return 2 * time.Minute // may reset the device
 	}
 	return 2 * deadline
 }
+
+// ourselves stands for a call where it is the child that does not answer.
+const ourselves = "the process that reads the driver"
 
 // atStart is how long a sample waits for a call at the start of the library or of a
 // device: longer than for a reading, as the host may be well.

@@ -86,6 +86,8 @@ type stuck struct {
 	Age  time.Duration
 }
 
+func (s *stuck) why() string { return s.Call + " has not returned" }
+
 // failure is an error on its way through the pipe; Class finds the sentinel again.
 type failure struct {
 	Class string

@@ -169,6 +169,7 @@ func (s *server) sample(req *request) reply {
 	about, ok := s.count()
 	if !ok || about.Err != nil {
 		about.Calls = s.system.made()
+		about.Devices = s.stuckDevices()
 		return about
 	}
 	type pending struct {
@@ -195,6 +196,20 @@ func (s *server) sample(req *request) reply {
 	return about
 }
 
+// stuckDevices are those whose call has had its time: one of them may be why the library
+// does not answer.
+func (s *server) stuckDevices() []result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []result
+	for i, w := range s.workers {
+		if u := w.underway(); u != nil && u.Age >= s.deadline {
+			list = append(list, result{Index: i, Stuck: u})
+		}
+	}
+	return list
+}
+
 func (w *worker) sample() reply {
 	g, err := w.gpu.sample()
 	return reply{GPU: g, Err: failed(err)}
@@ -219,7 +234,7 @@ func (w *worker) stuckIn() *stuck {
 	if u := w.underway(); u != nil {
 		return u
 	}
-	return &stuck{Call: "the process that reads the driver"}
+	return &stuck{Call: ourselves}
 }
 
 // wait waits for a worker until its call under way has had its time, or the whole takes

@@ -21,14 +21,16 @@ type Supervised struct {
 	life     context.Context // of the probes
 	end      context.CancelFunc
 	probes   sync.WaitGroup
-	sampling sync.Mutex // one sample at a time
 	events   subscribers
+	sampling sync.Mutex // one sample at a time
+	quiet    time.Time  // since when the child has not answered; under sampling
 
 	mu       sync.Mutex
 	child    *child // nil: to be started
 	restarts int    // in a row without a good sample in between
 	notUntil time.Time
 	why      error // of the last end of a child
+	changing bool  // a child that leaves a device alone is being started
 	aside    map[int]*aside
 	seen     *remembered
 	leaving  []*child // probes, and what was killed and perhaps is not gone yet
@@ -69,27 +71,35 @@ func (s *Supervised) current() (*child, error) {
 		return nil, err
 	}
 	s.child = c
+	s.subscribe(c)
+	return c, nil
+}
+
+// subscribe has a child tell events, if anybody wants them.
+func (s *Supervised) subscribe(c *child) {
 	if s.events.any() {
 		go func() { _, _ = c.ask(s.life, request{Op: opEvents}) }() // ends with the child at the latest
 	}
-	return c, nil
 }
 
 // failedLocked notes that a child ended or had to be ended. The first time it is
 // replaced at once.
 func (s *Supervised) failedLocked(why error) {
 	s.child, s.why = nil, why
+	s.pauseLocked()
+}
+
+// pauseLocked puts off the next restart, not for the first, and longer each time.
+func (s *Supervised) pauseLocked() {
 	if s.restarts > 0 {
 		s.notUntil = time.Now().Add(min(time.Second<<min(s.restarts-1, 10), longestRestart))
 	}
 	s.restarts++
 }
 
-// drop kills a child.
-func (s *Supervised) drop(c *child, why error) {
+// dropLocked kills a child.
+func (s *Supervised) dropLocked(c *child, why error) {
 	c.kill()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.leaving = append(slices.DeleteFunc(s.leaving, (*child).dead), c)
 	if s.child == c {
 		s.failedLocked(why)
@@ -112,9 +122,13 @@ func (s *Supervised) sample(ctx context.Context) (agent.DriverSample, error) {
 	if err != nil {
 		return agent.DriverSample{}, err
 	}
-	limit, cancel := context.WithTimeout(ctx, 15*s.o.Deadline+time.Second)
+	began := time.Now()
+	limit, cancel := context.WithTimeout(ctx, s.longest())
 	defer cancel()
 	r, err := c.ask(limit, request{Op: opSample, Skip: s.skipped(), Only: -1})
+	if err == nil {
+		s.quiet = time.Time{}
+	}
 	switch {
 	case err == nil && r.Err == nil && r.Stuck == nil:
 		if old := tooOld(r.Devices); old != nil {
@@ -124,14 +138,19 @@ func (s *Supervised) sample(ctx context.Context) (agent.DriverSample, error) {
 	case err == nil && r.Err != nil:
 		return agent.DriverSample{Calls: r.Calls}, r.Err
 	case err == nil:
-		return s.allSilent(c, r.Stuck)
-	case ctx.Err() != nil:
-		return agent.DriverSample{}, ctx.Err()
-	case limit.Err() != nil:
-		return s.allSilent(c, &stuck{Call: "the process that reads the driver", Age: time.Hour})
+		return s.allSilent(c, r.Stuck, r.Devices)
+	case limit.Err() == nil || errors.Is(ctx.Err(), context.Canceled):
+		return agent.DriverSample{}, err
 	}
-	return agent.DriverSample{}, err
+	if s.quiet.IsZero() {
+		s.quiet = began
+	}
+	return s.allSilent(c, &stuck{Call: ourselves, Age: time.Since(s.quiet)}, nil)
 }
+
+// longest is more than the child takes for any sample: it answers although calls do not
+// return.
+func (s *Supervised) longest() time.Duration { return patience(ourselves, s.o.Deadline) + time.Second }
 
 // tooOld is the error of a driver that cannot even tell who its devices are.
 func tooOld(devices []result) error {
@@ -149,6 +168,7 @@ func tooOld(devices []result) error {
 // rows makes a row of every result, and puts devices aside that are stuck.
 func (s *Supervised) rows(c *child, r *reply) agent.DriverSample {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := time.Now()
 	out := agent.DriverSample{Driver: r.System.Driver, CUDA: r.System.CUDA, NVML: r.System.NVML, At: now, Calls: r.Calls}
 	if s.seen.counted(r.System.Count) {
@@ -163,16 +183,10 @@ func (s *Supervised) rows(c *child, r *reply) agent.DriverSample {
 	}
 	out.GPUs = append(out.GPUs, s.seen.missing(out.GPUs, now)...)
 	slices.SortStableFunc(out.GPUs, func(a, b fleet.GPU) int { return a.Index - b.Index })
-	stuck := s.stuckLocked(r.Devices, now)
-	if !stuck {
+	if !s.leaveAlone(c, r.Devices, now) && !s.changing {
 		s.restarts = 0
 	}
-	due := s.dueLocked(now)
-	s.mu.Unlock()
-	if stuck {
-		s.drop(c, errStuck)
-	}
-	for _, i := range due {
+	for _, i := range s.dueLocked(now) {
 		s.probes.Go(func() { s.probe(i) })
 	}
 	return out
@@ -197,18 +211,20 @@ func (s *Supervised) row(r *result, now time.Time) fleet.GPU {
 	if last, ok := s.seen.last(r.Index); ok && (r.Stuck.Age < s.o.Deadline || changes(r.Stuck.Call)) {
 		return last // busy with a change, or slow: old, and dated so
 	}
-	return s.seen.silent(r.Index, fleet.GPUHanging, r.Stuck.Call+" has not returned", now)
+	return s.seen.silent(r.Index, fleet.GPUHanging, r.Stuck.why(), now)
 }
 
-// allSilent is a sample in which the library as a whole did not answer.
-func (s *Supervised) allSilent(c *child, at *stuck) (agent.DriverSample, error) {
-	why := at.Call + " has not returned"
-	if at.Age >= patience(at.Call, s.o.Deadline) {
-		s.drop(c, fmt.Errorf("%w: %s", agent.ErrHanging, why))
-	}
+// allSilent is a sample in which the library as a whole did not answer; devices are
+// those which did not either.
+func (s *Supervised) allSilent(c *child, at *stuck, devices []result) (agent.DriverSample, error) {
+	why := at.why()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := agent.DriverSample{At: time.Now()}
+	found := s.leaveAlone(c, devices, out.At)
+	if !found && !s.changing && !out.At.Before(s.notUntil) && at.Age >= patience(at.Call, s.o.Deadline) {
+		s.dropLocked(c, fmt.Errorf("%w: %s", agent.ErrHanging, why))
+	}
 	for _, i := range slices.Sorted(maps.Keys(s.seen.indices)) {
 		out.GPUs = append(out.GPUs, s.seen.silent(i, fleet.GPUHanging, why, out.At))
 	}
