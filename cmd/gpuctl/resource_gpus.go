@@ -19,9 +19,21 @@ func gpuResource() resource {
 	return resource{
 		name: "gpus", agents: true, listKind: "GPUList", fields: fleet.GPUFields(),
 		columns: []column{
-			{title: "NODE"}, {title: "INDEX"}, {title: "UUID"}, {title: "PCI", wide: true}, {title: "MODEL"}, {title: "STATE"},
-			{title: "TEMP"}, {title: "POWER"}, {title: "UTIL"}, {title: "MEM"}, {title: "OWNER"}, {title: "USER"}, {title: "FAULTS"},
-			{title: "MIG", wide: true}, {title: "AGE", wide: true},
+			{title: "NODE"},
+			{title: "INDEX"},
+			{title: "UUID"},
+			{title: "PCI", wide: true},
+			{title: "MODEL"},
+			{title: "STATE"},
+			{title: "TEMP"},
+			{title: "POWER"},
+			{title: "UTIL"},
+			{title: "MEM"},
+			{title: "OWNER"},
+			{title: "USER"},
+			{title: "FAULTS"},
+			{title: "MIG", wide: true},
+			{title: "AGE", wide: true},
 		},
 		rows: func(s *fleet.Snapshot, now time.Time) []row {
 			var rows []row
@@ -75,8 +87,16 @@ func migResource() resource {
 	r := resource{
 		name: "mig", agents: true, listKind: "MIGList",
 		columns: []column{
-			{title: "NODE"}, {title: "GPU"}, {title: "PROFILE"}, {title: "PLACEMENT"}, {title: "INSTANCE"}, {title: "COMPUTE"}, {title: "MEM"},
-			{title: "OWNER"}, {title: "USER"}, {title: "UUID", wide: true},
+			{title: "NODE"},
+			{title: "GPU"},
+			{title: "PROFILE"},
+			{title: "PLACEMENT"},
+			{title: "INSTANCE"},
+			{title: "COMPUTE"},
+			{title: "MEM"},
+			{title: "OWNER"},
+			{title: "USER"},
+			{title: "UUID", wide: true},
 		},
 		pick: pickGPUs,
 	}
