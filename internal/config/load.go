@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"sigs.k8s.io/yaml"
 )
@@ -26,22 +27,40 @@ type Options struct {
 type File struct {
 	Path string
 	Why  string // "--config", "$GPUCTL_CONFIG", "system", "user"
-	Read bool   // false: not there
+	Read bool   // false: not there, or Err
+	Err  error  // why a user's file could not be read; nothing of it holds
+}
+
+// State says in words what became of the file.
+func (f *File) State() string {
+	switch {
+	case f.Read:
+		return "read"
+	case f.Err != nil:
+		return "cannot be read, so nothing of it holds: " + f.Err.Error()
+	}
+	return "not there"
 }
 
 // Load reads the system's file and then the user's over it, and checks the whole.
-// Files that are not there are no error, unless one was named. Where no home is
-// known, only named files and the system's are read.
+// Files that are not there are no error, unless one was named; nor is a user's file
+// that cannot be read: HOME may be another's, or no folder. Where no home is known,
+// only named files and the system's are read.
 func Load(o Options) (*Config, []File, error) {
 	c := Default()
 	files := places(o)
 	for i := range files {
 		text, err := os.ReadFile(files[i].Path)
-		if errors.Is(err, fs.ErrNotExist) && (files[i].Why == "system" || files[i].Why == "user") {
+		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		switch why := files[i].Why; {
+		case err == nil:
+		case missing && (why == "system" || why == "user"):
 			continue
-		}
-		if err != nil {
-			return nil, files, fmt.Errorf("config (%s): %w", files[i].Why, err)
+		case why == "user":
+			files[i].Err = err
+			continue
+		default:
+			return nil, files, fmt.Errorf("config (%s): %w", why, err)
 		}
 		files[i].Read = true
 		if err := c.overlay(text); err != nil {
@@ -160,5 +179,7 @@ clusters:
     # ssh: {host: login1}           # or those of a login node, as ssh(1) reaches it
     # rest: {url: "https://slurmrestd.example:6820", user: ops, tokenCommand: [scontrol, token, lifespan=3600]}
   guard: confirm                    # none, confirm or typed
+# agents: {via: ssh, jump: login1}  # node agents: started over SSH on every node with GPUs
+# agents: {via: socket, socket: "/run/gpuctl/{node}.sock", jump: login1}
 limits: {nodesPerWindow: 8, window: 10m, percent: 25}
 `
