@@ -238,7 +238,7 @@ func TestRequestWithoutReply(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		go p.request()
+		go func() { _, _ = p.in.Next() }()
 		if _, err := c.Request(ctx, wire.Request{Op: wire.OpMIGApply}, nil); !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("no reply in time: %v", err)
 		}

@@ -93,7 +93,7 @@ func upgrade(ctx context.Context, conn *tls.Conn, host string) (*bufio.Reader, e
 	}
 	r.Header.Set("Connection", "Upgrade")
 	r.Header.Set("Upgrade", wire.StreamProtocol)
-	if err := r.Write(conn); err != nil {
+	if err = r.Write(conn); err != nil {
 		return nil, err
 	}
 	in := bufio.NewReader(conn)
