@@ -330,3 +330,19 @@ func TestWithoutAgentNvidiaSMIAnswers(t *testing.T) {
 		})
 	})
 }
+
+// An agent that dies after each first word is not started every two seconds.
+func TestShortLivedAgentIsTriedLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fm := newFarm("n1")
+		running(t, fm, fm, 0, func(t *testing.T, _ *Source, _ *memory) {
+			for range 300 {
+				after(time.Second)
+				fm.cut("n1")
+			}
+			if n := fm.dials["n1"]; n > 15 {
+				t.Errorf("started %d times in five minutes", n)
+			}
+		})
+	})
+}

@@ -60,9 +60,11 @@ func (w *watch) changed() {
 	w.board.answered(w.source.report(w.client.State(), w.host))
 }
 
-// run connects again and again, each time later than the time before.
+// run connects again and again, each time later than the time before. An agent that
+// does not live long does not start that anew.
 func (w *watch) run(ctx context.Context) {
 	for failures := 1; ctx.Err() == nil; failures++ {
+		began := time.Now()
 		err := w.attempt(ctx)
 		if query, ok := w.source.opts.Way.(runner); ok && errors.Is(err, client.ErrNoAgent) {
 			if err = w.poor(ctx, query, err); err == nil {
@@ -73,7 +75,7 @@ func (w *watch) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if w.answered {
+		if w.answered && time.Since(began) > maxBackoff {
 			failures = 1
 		}
 		w.board.failed(w.host, w.source.opts.Way.Via(w.host), err)
