@@ -89,16 +89,23 @@ func waitsForFabric(gpus []fleet.GPU) bool {
 // Kubernetes alone knows (the kubelet's list of devices and pods) would be added here.
 func (s *Sampler) readOwners(context.Context) error {
 	s.mu.Lock()
-	gpus := s.found.sample.GPUs
+	gpus, known := s.found.sample.GPUs, s.found.owners
 	s.mu.Unlock()
+	now := time.Now()
 	owners := map[int]fleet.Owner{}
 	for i := range gpus {
 		for _, p := range gpus[i].Processes {
-			if _, ok := owners[p.PID]; !ok {
-				o := s.opts.Host.Owner(p.PID, s.opts.AsRoot)
-				o.At = time.Now()
-				owners[p.PID] = o
+			if _, ok := owners[p.PID]; ok {
+				continue
 			}
+			// A process that was here a moment ago is the same: its number is not
+			// given away that fast.
+			o, ok := known[p.PID]
+			if !ok || now.Sub(o.At) >= slowly {
+				o = s.opts.Host.Owner(p.PID, s.opts.AsRoot)
+				o.At = now
+			}
+			owners[p.PID] = o
 		}
 	}
 	s.mu.Lock()

@@ -24,22 +24,25 @@ type FabricManager struct {
 // fabric has no use for it, which is not a fault.
 func (m *FabricManager) Check(switches, waiting bool) fleet.Check {
 	c := fleet.Check{Name: fleet.CheckFabricManager, Result: fleet.CheckOK}
+	_, err := os.Lstat(m.Host.path(managerUnit))
+	enabled := err == nil
+	if !switches && !enabled && !waiting {
+		c.Result, c.Text = fleet.CheckNotApplicable, "no NVSwitch here"
+		return c
+	}
 	if err := m.find(); err != nil {
 		c.Result, c.Text = fleet.CheckUnreadable, err.Error()
 		return c
 	}
-	_, err := os.Lstat(m.Host.path(managerUnit))
-	switch enabled := err == nil; {
+	switch {
 	case m.pid != 0:
 		c.Text = fmt.Sprintf("%s runs, pid %d", managerName, m.pid)
 	case switches:
 		c.Result, c.Text = fleet.CheckBad, managerName+" does not run, and this machine has NVSwitches"
 	case enabled:
 		c.Result, c.Text = fleet.CheckBad, managerName+" does not run although nvidia-fabricmanager.service is enabled"
-	case waiting:
-		c.Result, c.Text = fleet.CheckWarn, managerName+" does not run, and a GPU has not joined its fabric"
 	default:
-		c.Result, c.Text = fleet.CheckNotApplicable, "no NVSwitch here"
+		c.Result, c.Text = fleet.CheckWarn, managerName+" does not run, and a GPU has not joined its fabric"
 	}
 	return c
 }
