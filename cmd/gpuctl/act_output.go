@@ -40,14 +40,14 @@ func (o *actOutput) begin(p *actions.Plan) {
 	}
 	for _, t := range p.Targets {
 		if t.Fate == actions.FateSkip {
-			fmt.Fprintf(o.app.stdout, "%s %s: %s\n", t.Target.Kind, t.Target.Name, t.Why)
+			say(o.app.stdout, "%s %s: %s", t.Target.Kind, t.Target.Name, t.Why)
 		}
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintln(o.app.stderr, "warning: "+w)
+		say(o.app.stderr, "warning: %s", w)
 	}
 	for _, u := range p.UndoneBy {
-		fmt.Fprintln(o.app.stderr, "warning: "+u)
+		say(o.app.stderr, "warning: %s", u)
 	}
 }
 
@@ -77,13 +77,13 @@ func (o *actOutput) follow(events <-chan actions.Event) error {
 		case !o.people():
 		case e.Waiting != nil && last[e.Waiting.N] != e.Waiting.State:
 			last[e.Waiting.N] = e.Waiting.State
-			fmt.Fprintf(o.app.stdout, "  %d  waiting: %s\n", e.Waiting.N, e.Waiting.State)
+			say(o.app.stdout, "  %d  waiting: %s", e.Waiting.N, e.Waiting.State)
 		case e.Started != nil && e.Started.Command != "":
-			fmt.Fprintf(o.app.stdout, "  %d  %s: %s\n", e.Started.N, e.Started.Name, e.Started.Command)
+			say(o.app.stdout, "  %d  %s: %s", e.Started.N, e.Started.Name, e.Started.Command)
 		case e.Started != nil:
-			fmt.Fprintf(o.app.stdout, "  %d  %s\n", e.Started.N, e.Started.Name)
+			say(o.app.stdout, "  %d  %s", e.Started.N, e.Started.Name)
 		case e.Finished != nil:
-			fmt.Fprintf(o.app.stdout, "  %d  %s: %s\n", e.Finished.N, e.Finished.Result.Words(), e.Finished.Detail)
+			say(o.app.stdout, "  %d  %s: %s", e.Finished.N, e.Finished.Result.Words(), e.Finished.Detail)
 		}
 	}
 	if done == nil {
@@ -98,7 +98,7 @@ func (o *actOutput) result(r *actions.Result) error {
 			return err
 		}
 	} else if r.Message != "" {
-		fmt.Fprintln(o.app.stdout, r.Message)
+		say(o.app.stdout, "%s", r.Message)
 	}
 	if code := r.Exit(); code != exitDone {
 		return &exitError{code: code}
@@ -108,61 +108,61 @@ func (o *actOutput) result(r *actions.Result) error {
 
 // printPlan writes the whole plan for people.
 func printPlan(w io.Writer, p *actions.Plan) {
-	fmt.Fprintf(w, "plan to %s %s (nothing is done)\n", p.Verb, targetNames(p))
+	say(w, "plan to %s %s (nothing is done)", p.Verb, targetNames(p))
 	for _, c := range p.Clusters {
-		fmt.Fprintf(w, "as      %s (%s) on %s over %s\n", c.User, c.Role, c.Cluster, c.Via)
+		say(w, "as      %s (%s) on %s over %s", c.User, c.Role, c.Cluster, c.Via)
 	}
 	for _, t := range p.Targets {
 		line := fmt.Sprintf("%-7s %s %s: now %s", t.Fate, t.Target.Kind, t.Target.Name, t.Before)
 		if t.Why != "" {
 			line += "; " + t.Why
 		}
-		fmt.Fprintln(w, line)
+		say(w, "%s", line)
 	}
 	printImpact(w, p)
 	for _, s := range p.Steps {
-		fmt.Fprintf(w, "step %-2d %s\n", s.N, s.Name)
+		say(w, "step %-2d %s", s.N, s.Name)
 		if s.Command != "" {
-			fmt.Fprintf(w, "        %s\n", s.Command)
+			say(w, "        %s", s.Command)
 		}
-		fmt.Fprintf(w, "        then: %s\n", s.Expect)
+		say(w, "        then: %s", s.Expect)
 	}
 	printNotes(w, p)
 	if len(p.Steps) > 0 {
-		fmt.Fprintf(w, "confirm %s\n", confirmWords(p))
-		fmt.Fprintf(w, "wait    at most %s for the read-back\n", planTimeout(p))
+		say(w, "confirm %s", confirmWords(p))
+		say(w, "wait    at most %s for the read-back", planTimeout(p))
 	}
 }
 
 func printImpact(w io.Writer, p *actions.Plan) {
 	i := p.Impact
 	if len(i.Jobs) > 0 {
-		fmt.Fprintf(w, "stops   %d jobs (%s) of %s: %d GPUs, %.1f GPU-hours\n",
+		say(w, "stops   %d jobs (%s) of %s: %d GPUs, %.1f GPU-hours",
 			len(i.Jobs), strings.Join(i.Jobs, ", "), strings.Join(i.Users, ", "), i.GPUs, i.GPUHours)
 	}
 	if i.Note != "" {
-		fmt.Fprintf(w, "note    %s\n", i.Note)
+		say(w, "note    %s", i.Note)
 	}
 }
 
 func printNotes(w io.Writer, p *actions.Plan) {
 	for _, b := range p.Blockers {
-		fmt.Fprintf(w, "refused %s\n", b.Text)
+		say(w, "refused %s", b.Text)
 	}
 	for _, x := range p.Warnings {
-		fmt.Fprintf(w, "warning %s\n", x)
+		say(w, "warning %s", x)
 	}
 	for _, x := range p.UndoneBy {
-		fmt.Fprintf(w, "undone? %s\n", x)
+		say(w, "undone? %s", x)
 	}
 	switch {
 	case p.Inverse == nil:
 	case p.Inverse.Verb == actions.MIGApply:
 		for _, g := range p.Inverse.Options.GPUs {
-			fmt.Fprintf(w, "undo    gpuctl mig apply %s --gpu %s %s\n", targetNames(p), g.UUID, g.Layout)
+			say(w, "undo    gpuctl mig apply %s --gpu %s %s", targetNames(p), g.UUID, g.Layout)
 		}
 	default:
-		fmt.Fprintf(w, "undo    gpuctl %s %s\n", p.Inverse.Verb, targetNames(p))
+		say(w, "undo    gpuctl %s %s", p.Inverse.Verb, targetNames(p))
 	}
 }
 

@@ -45,6 +45,9 @@ func (a *app) audit(o auditOptions) error {
 	if err := checkFormat(o.output, "table", "json", "markdown"); err != nil {
 		return err
 	}
+	if o.since < 0 {
+		return failf(exitUsage, "--since %s: a time to look back is not negative", o.since)
+	}
 	c, _, err := config.Load(config.Options{File: a.configFile})
 	if err != nil {
 		return fail(exitUsage, err)

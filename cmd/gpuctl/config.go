@@ -27,11 +27,7 @@ func newConfig(a *app) *cobra.Command {
 func (a *app) configPath() error {
 	_, files, err := config.Load(config.Options{File: a.configFile})
 	for _, f := range files {
-		state := "not there"
-		if f.Read {
-			state = "read"
-		}
-		fmt.Fprintf(a.stdout, "%s\t%s\t%s\n", f.Path, f.Why, state)
+		fmt.Fprintf(a.stdout, "%s\t%s\t%s\n", f.Path, f.Why, f.State())
 	}
 	return fail(exitUsage, err)
 }
@@ -59,6 +55,9 @@ func (a *app) configValidate() error {
 		if f.Read {
 			read++
 			fmt.Fprintf(a.stdout, "%s: right\n", f.Path)
+		}
+		if f.Err != nil {
+			return failf(exitUsage, "%s %s", f.Path, f.State())
 		}
 	}
 	if read == 0 {

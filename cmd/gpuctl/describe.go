@@ -98,7 +98,7 @@ func (s *session) describeRow(ctx context.Context, w io.Writer, r *resource, x r
 // field writes one line of a description; what is empty is left out.
 func field(w io.Writer, name, value string) {
 	if value != "" && value != words.None {
-		fmt.Fprintf(w, "%-14s %s\n", name, value)
+		say(w, "%-14s %s", name, value)
 	}
 }
 
@@ -177,7 +177,7 @@ func gresWords(list []fleet.GRES) string {
 }
 
 func describeJobRow(w io.Writer, snap *fleet.Snapshot, j *fleet.Job, now time.Time) {
-	field(w, "job", j.ID+" "+oneLine(j.Name))
+	field(w, "job", j.ID+" "+j.Name)
 	field(w, "cluster", j.Key.Cluster+" ("+string(j.Kind)+")")
 	field(w, "user", j.User+" (account "+words.Or(j.Account)+", QOS "+words.Or(j.QOS)+")")
 	field(w, "queue", j.Queue)
@@ -200,7 +200,7 @@ func describeJobRow(w io.Writer, snap *fleet.Snapshot, j *fleet.Job, now time.Ti
 	field(w, "restarts", fmt.Sprint(j.Restarts))
 	field(w, "priority", fmt.Sprint(j.Priority))
 	field(w, "dependency", j.Dependency)
-	field(w, "comment", oneLine(j.Comment))
+	field(w, "comment", j.Comment)
 	field(w, "work dir", j.WorkDir)
 	field(w, "odd", strings.Join(j.Oddities, "; "))
 }

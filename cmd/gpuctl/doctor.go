@@ -65,11 +65,7 @@ func (a *app) doctor(ctx context.Context, bundle string) error {
 // examineFiles reports on the config, the audit log and the journal.
 func (s *session) examineFiles(w io.Writer) {
 	for _, f := range s.files {
-		state := "not there"
-		if f.Read {
-			state = "read"
-		}
-		finding(w, true, "config %s (%s): %s", f.Path, f.Why, state)
+		finding(w, f.Err == nil, "config %s (%s): %s", f.Path, f.Why, f.State())
 	}
 	if err := s.audit.Ready(); err != nil {
 		finding(w, false, "audit log: %v; nothing can be done until it can be written", err)

@@ -32,8 +32,13 @@ func newGet(a *app) *cobra.Command {
 		Long: "List what the clusters say, joined. RESOURCE is one of " + strings.Join(names, ", ") + ".\n" +
 			"NAME narrows it: node names and host lists (gpu-node[001-004]), job ids as squeue shows them.",
 		Example: "  gpuctl get nodes --filter 'state:drain'\n  gpuctl get jobs --filter 'user==alice gpus>=8' --sort-by gpus -o wide\n  gpuctl get queue -o json",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.get(cmd.Context(), args[0], args[1:], o) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return failf(exitUsage, "get what? There are %s", strings.Join(names, ", "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.get(cmd.Context(), args[0], args[1:], o) },
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return withPrefix(names, prefix), cobra.ShellCompDirectiveNoFileComp
@@ -240,7 +245,7 @@ func (a *app) trouble(snap *fleet.Snapshot) error {
 			continue
 		}
 		bad = true
-		fmt.Fprintf(a.stderr, "gpuctl: %s is %s: %s\n", src.Name, src.Status, cmp.Or(src.LastError, "no answer yet"))
+		say(a.stderr, "gpuctl: %s is %s: %s", src.Name, src.Status, cmp.Or(src.LastError, "no answer yet"))
 	}
 	if bad {
 		return &exitError{code: exitSource}

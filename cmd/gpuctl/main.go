@@ -7,10 +7,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -26,8 +26,6 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(&app{stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
@@ -37,7 +35,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		e = &exitError{code: exitUsage, err: err}
 	}
 	if e.err != nil {
-		fmt.Fprintln(stderr, "gpuctl: "+e.err.Error())
+		for text := range strings.SplitSeq(e.err.Error(), "\n") { // joined errors have a line each
+			say(stderr, "gpuctl: %s", text)
+		}
 	}
 	return e.code
 }

@@ -20,7 +20,7 @@ func TestMIGUsage(t *testing.T) {
 		"mig plan gn1 3g --gpu 0": "looks like 3g.40gb",
 		"mig apply gn1 3g.40gb":   "--gpu all",
 		"gpu reset gn1":           "--gpu all",
-		"mig plan gn1":            "accepts 2 arg(s)",
+		"mig plan gn1":            "gpuctl mig plan NODE LAYOUT",
 		"mig apply gn1 balanced --gpu all --file " + file:     "no config \"balanced\"; it has all-disabled",
 		"mig apply gn1 balanced --gpu all --file /no/such/fi": "no such file",
 	} {

@@ -47,7 +47,7 @@ func jobResource() resource {
 
 func jobCells(j *fleet.Job, now time.Time) []string {
 	return []string{
-		j.ID, oneLine(j.Name), j.User, j.Queue, words.JobState(j), strconv.Itoa(gpusOf(j)), strconv.Itoa(j.NodeCount),
+		j.ID, j.Name, j.User, j.Queue, words.JobState(j), strconv.Itoa(gpusOf(j)), strconv.Itoa(j.NodeCount),
 		elapsed(j, now), words.Limit(j.Limit), whereOrWhy(j),
 		j.Account, j.QOS, strconv.FormatInt(j.Priority, 10), strconv.Itoa(j.Restarts), stamp(j.Submitted), j.Key.Cluster,
 	}
@@ -119,8 +119,8 @@ func findingResource() resource {
 		for i := range s.Findings {
 			f := &s.Findings[i]
 			cells := []string{
-				f.ID, f.Severity.String(), string(f.Subject.Kind) + " " + f.Subject.Name, oneLine(f.Title),
-				strconv.Itoa(f.Blast.GPUs), words.Age(now, f.Since), oneLine(f.Advice),
+				f.ID, f.Severity.String(), string(f.Subject.Kind) + " " + f.Subject.Name, f.Title,
+				strconv.Itoa(f.Blast.GPUs), words.Age(now, f.Since), f.Advice,
 			}
 			rows = append(rows, row{name: f.ID, item: findingItemOf(f), cells: cells, match: &fleet.FindingRow{Finding: f, Now: now}})
 		}
@@ -139,7 +139,7 @@ func timelineResource() resource {
 		for i := range s.Timeline {
 			e := &s.Timeline[i]
 			subject := string(e.Subject.Kind) + " " + e.Subject.Name
-			cells := []string{stamp(e.At), subject, e.What, oneLine(e.Before), oneLine(e.After), e.Author, e.Source}
+			cells := []string{stamp(e.At), subject, e.What, e.Before, e.After, e.Author, e.Source}
 			rows = append(rows, row{name: fmt.Sprintf("%s/%d", e.Subject.Name, e.At.UnixNano()), item: eventItemOf(e), cells: cells, match: &fleet.EventRow{Event: e, Now: now}})
 		}
 		return rows

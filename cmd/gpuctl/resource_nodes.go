@@ -82,7 +82,7 @@ func nodeCells(s *fleet.Snapshot, n *fleet.Node, now time.Time) []string {
 	}
 	return []string{
 		n.Name, words.NodeState(n), fmt.Sprintf("%d/%d", v.GPUs.Allocated, v.GPUs.Total), words.Or(v.GPUs.Model),
-		words.Queues(v.Queues), words.Or(strings.Join(ids, ",")), oneLine(v.Reason.Text),
+		words.Queues(v.Queues), words.Or(strings.Join(ids, ",")), v.Reason.Text,
 		v.Reason.Author, words.Age(now, v.Reason.At), fmt.Sprintf("%d/%d", v.CPUs.Allocated, v.CPUs.Total),
 		fmt.Sprintf("%d/%dG", v.Memory.Allocated>>10, v.Memory.Total>>10), v.Version, strings.Join(clusters, ","),
 	}
@@ -108,6 +108,3 @@ func pickNodes(_ *fleet.Snapshot, rows []row, name string) ([]row, error) {
 	}
 	return picked, nil
 }
-
-// oneLine shows a text from outside on one line.
-func oneLine(s string) string { return strings.Join(words.Lines(s), "␤") }

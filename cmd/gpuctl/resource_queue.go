@@ -80,9 +80,9 @@ func queueRows(s *fleet.Snapshot, now time.Time) []row {
 		rows[i] = row{
 			name: j.ID, item: item, key: j.Key, match: &fleet.JobRow{Job: j, Now: now},
 			cells: []string{
-				strconv.Itoa(i + 1), j.ID, oneLine(j.Name), j.User, j.Queue, strconv.Itoa(j.GPUs.Wanted),
-				words.Age(now, j.Submitted), start, oneLine(w.why.Plain),
-				oneLine(w.why.Next), words.Reason(j.Reason), strconv.FormatInt(j.Priority, 10), j.Key.Cluster,
+				strconv.Itoa(i + 1), j.ID, j.Name, j.User, j.Queue, strconv.Itoa(j.GPUs.Wanted),
+				words.Age(now, j.Submitted), start, w.why.Plain,
+				w.why.Next, words.Reason(j.Reason), strconv.FormatInt(j.Priority, 10), j.Key.Cluster,
 			},
 		}
 	}

@@ -27,11 +27,13 @@ func newRoot(a *app) *cobra.Command {
 		Long: "gpuctl shows nodes, jobs and GPUs of every cluster live on one screen, plans what an operator wants done, does it,\n" +
 			"reads it back and keeps the record. Without a command it opens the console. Without a config it uses the local Slurm commands.\n\n" +
 			"Exit codes: 0 done and verified, 1 error, 2 usage, 3 refused, 4 sent but not verified in time, 5 source down or stale.",
+		Version:       versionText(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.console(cmd.Context()) },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.configFile, "config", "", "config file (default: see gpuctl config path)")
 	f.StringVar(&a.context, "context", "", "only this cluster of the config")
@@ -45,5 +47,10 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newGet(a), newDescribe(a), newAudit(a), newDoctor(a), newConfig(a), newVersion(a))
 	root.AddCommand(actionCommands(a)...)
 	root.AddCommand(newMIG(a), newGPU(a), newAgent(a), newNVMLChild())
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	strict(root)
 	return root
 }

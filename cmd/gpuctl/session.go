@@ -64,6 +64,11 @@ func (a *app) load(cluster string) (*session, error) {
 	if err != nil {
 		return nil, fail(exitUsage, err)
 	}
+	for i := range files {
+		if files[i].Err != nil {
+			say(a.stderr, "gpuctl: config %s %s", files[i].Path, files[i].State())
+		}
+	}
 	if len(cfg.Clusters) == 0 {
 		if err := discover(cfg, files); err != nil {
 			return nil, err

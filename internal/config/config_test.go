@@ -97,7 +97,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"clusters: [{name: a, slurm: {local: {}}}, {name: a, slurm: {local: {}}}]":        "used twice",
 		"clusters: [{slurm: {local: {}}}]":                                                "clusters[0].name is missing",
 		"clusters: [{name: a, interval: 1s, slurm: {local: {}}}]":                         "at least 2s",
-		"clusters: [{name: a, interval: 10, slurm: {local: {}}}]":                         "not a duration",
+		"clusters: [{name: a, interval: 10, slurm: {local: {}}}]":                         "clusters[0].interval is a number; it must be a duration",
 		"clusters: [{name: a, guard: maybe, slurm: {local: {}}}]":                         "none, confirm, typed",
 		"agents: {via: carrier}":                                                          "ssh, socket, kube, https",
 		"agents: {jump: login1}":                                                          "agents.via is missing",
@@ -112,7 +112,19 @@ func TestMistakesAreNamed(t *testing.T) {
 		"agents: {via: https, certFile: /c, keyFile: /k}":                                 "agents.port is missing",
 		"agents: {via: https, port: 9443, caFile: /ca, certFile: /crt}":                   "certFile and keyFile",
 		"limits: {percent: 101}":                                                          "from 0 to 100",
-		"clusters: 5":                                                                     "clusters is number",
+		"clusters: 5":                                                                     "clusters is a number; it must be a list",
+		"clusters: {a: b}":                                                                "clusters is a group of fields; it must be a list",
+		"clusters: [5]":                                                                   "clusters[0] is a number; it must be a group of fields",
+		"clusters: [{name: 7, slurm: {local: {}}}]":                                       "clusters[0].name is a number; it must be a text; put it in quotes",
+		"clusters: [{name: a, slurm: {local: {conf: [x]}}}]":                              "clusters[0].slurm.local.conf is a list; it must be a text",
+		"clusters: [{name: a, slurm: {ssh: {host: h, port: 2.5}}}]":                       "clusters[0].slurm.ssh.port is a number; it must be a whole number",
+		"clusters: [{name: a, slurm: {ssh: {host: h, port: 1e30}}}]":                      "must be a whole number",
+		"limits: {percent: abc}":                                                          "limits.percent is a text; it must be a number",
+		"limits: {window: 10}":                                                            "limits.window is a number; it must be a duration with a unit",
+		"readOnly: yess":                                                                  "readOnly is a text; it must be true or false",
+		"nodes: [a]":                                                                      "nodes is a list; it must be a group of fields",
+		"- x":                                                                             "the file is a list; it must be a group of fields",
+		"x":                                                                               "the file is a text; it must be a group of fields",
 		"checkpoints: [{match: 'a &&'}]":                                                  "checkpoints[0].match",
 		"a: [":                                                                            "not YAML",
 		"readOnly: true\nread_only: true":                                                 "set twice",
@@ -177,4 +189,29 @@ func FuzzDecode(f *testing.F) {
 			_ = c.Validate()
 		}
 	})
+}
+
+// A home that is none, or another's, is no reason not to start; the system's file is.
+func TestC125_HomeThatCannotBeRead(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Log("root reads every file: only the home that is no folder is tried")
+	}
+	dir := t.TempDir()
+	locked := write(t, dir, "locked/.config/gpuctl/config.yaml", "readOnly: true\n")
+	if err := os.Chmod(locked, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, home := range []string{os.DevNull, filepath.Join(dir, "none"), locked, filepath.Join(dir, "locked")} {
+		env := func(k string) string { return map[string]string{"HOME": home}[k] }
+		_, files, err := Load(Options{Getenv: env, SystemFile: filepath.Join(dir, "none")})
+		if err != nil {
+			t.Errorf("%s: %v", home, err)
+		}
+		if _, cannot := os.ReadFile(files[1].Path); files[1].Read != (cannot == nil) {
+			t.Errorf("%s: %+v", home, files[1])
+		}
+	}
+	if _, _, err := Load(Options{Getenv: none, SystemFile: dir}); err == nil {
+		t.Error("a system file that cannot be read may forbid something")
+	}
 }

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -30,39 +33,82 @@ func decode(text []byte, c *Config) error {
 	if err != nil {
 		return fmt.Errorf("not a config: %w", err)
 	}
-	var wrong *json.UnmarshalTypeError
-	switch err = json.Unmarshal(b, c); {
-	case errors.As(err, &wrong):
-		return fmt.Errorf("%s is %s; it must be %s", wrong.Field, wrong.Value, wrong.Type)
-	case err != nil:
-		return err
-	}
+	return json.Unmarshal(b, c)
+}
+
+// walker brings keys into the form of the struct tags, and gathers unknown ones and
+// values of the wrong kind.
+type walker struct{ errs []error }
+
+// want notes a value that is not of the kind its field has.
+func (w *walker) want(path string, v any, kind string) any {
+	w.errs = append(w.errs, fmt.Errorf("%s is %s; it must be %s", cmp.Or(path, "the file"), kindOf(v), kind))
 	return nil
 }
 
-// walker brings keys into the form of the struct tags and gathers unknown ones.
-type walker struct{ errs []error }
+// kindOf names the kind of a value as people know it.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "empty"
+	case bool:
+		return "true or false"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a group of fields"
+	}
+	return "a number"
+}
 
 func (w *walker) value(path string, v any, t reflect.Type) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch t.Kind() {
-	case reflect.Struct:
-		m, ok := v.(map[string]any)
-		if v == nil { // "local:" with nothing after it is a choice too
-			m, ok = map[string]any{}, true
+	group, isGroup := v.(map[string]any)
+	list, isList := v.([]any)
+	text, isText := v.(string)
+	switch {
+	case t.Kind() == reflect.Struct && v == nil: // "local:" with nothing after it is a choice too
+		return map[string]any{}
+	case v == nil:
+		return nil
+	case t.Kind() == reflect.Struct && isGroup:
+		return w.object(path, group, t)
+	case t.Kind() == reflect.Struct || t.Kind() == reflect.Map && !isGroup:
+		return w.want(path, v, "a group of fields")
+	case t.Kind() == reflect.Slice && isList:
+		for i := range list {
+			list[i] = w.value(fmt.Sprintf("%s[%d]", path, i), list[i], t.Elem())
 		}
-		if !ok {
-			return v // the decoder says what is wrong with it
+	case t.Kind() == reflect.Slice && !(isText && t == reflect.TypeFor[Strings]()):
+		return w.want(path, v, "a list")
+	case t == reflect.TypeFor[Duration]():
+		if _, err := time.ParseDuration(text); err != nil {
+			return w.want(path, v, "a duration with a unit, such as 10s or 5m")
 		}
-		return w.object(path, m, t)
-	case reflect.Slice:
-		if list, ok := v.([]any); ok {
-			for i := range list {
-				list[i] = w.value(fmt.Sprintf("%s[%d]", path, i), list[i], t.Elem())
-			}
-		}
+	default:
+		return w.plain(path, v, t.Kind())
+	}
+	return v
+}
+
+// plain checks a value that is neither a list nor a group.
+func (w *walker) plain(path string, v any, kind reflect.Kind) any {
+	_, isText := v.(string)
+	_, isBool := v.(bool)
+	n, isNumber := v.(float64)
+	switch {
+	case kind == reflect.String && !isText:
+		return w.want(path, v, "a text; put it in quotes")
+	case kind == reflect.Bool && !isBool:
+		return w.want(path, v, "true or false")
+	case kind == reflect.Int && (!isNumber || n != math.Trunc(n) || math.Abs(n) > 1<<31):
+		return w.want(path, v, "a whole number")
+	case kind == reflect.Float64 && !isNumber:
+		return w.want(path, v, "a number")
 	}
 	return v
 }
