@@ -146,6 +146,6 @@ func (s *Supervised) prober() *child {
 	if err != nil {
 		return nil
 	}
-	s.leaving = append(s.leaving, c)
+	s.leaving = append(slices.DeleteFunc(s.leaving, (*child).dead), c)
 	return c
 }

@@ -125,7 +125,8 @@ func (s *Supervised) sample(ctx context.Context) (agent.DriverSample, error) {
 	began := time.Now()
 	limit, cancel := context.WithTimeout(ctx, s.longest())
 	defer cancel()
-	r, err := c.ask(limit, request{Op: opSample, Skip: s.skipped(), Only: -1})
+	skip := s.skipped()
+	r, err := c.ask(limit, request{Op: opSample, Skip: skip, Only: -1})
 	if err == nil {
 		s.quiet = time.Time{}
 	}
@@ -134,7 +135,7 @@ func (s *Supervised) sample(ctx context.Context) (agent.DriverSample, error) {
 		if old := tooOld(r.Devices); old != nil {
 			return agent.DriverSample{Driver: r.System.Driver, NVML: r.System.NVML, Calls: r.Calls}, old
 		}
-		return s.rows(c, r), nil
+		return s.rows(c, r, skip), nil
 	case err == nil && r.Err != nil:
 		return agent.DriverSample{Calls: r.Calls}, r.Err
 	case err == nil:
@@ -166,7 +167,7 @@ func tooOld(devices []result) error {
 }
 
 // rows makes a row of every result, and puts devices aside that are stuck.
-func (s *Supervised) rows(c *child, r *reply) agent.DriverSample {
+func (s *Supervised) rows(c *child, r *reply, skipped []int) agent.DriverSample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -178,8 +179,12 @@ func (s *Supervised) rows(c *child, r *reply) agent.DriverSample {
 	for i := range r.Devices {
 		out.GPUs = append(out.GPUs, s.row(&r.Devices[i], now))
 	}
-	for i, a := range s.aside {
-		out.GPUs = append(out.GPUs, s.seen.silent(i, fleet.GPUHanging, a.why(), now))
+	for _, i := range skipped {
+		if a := s.aside[i]; a != nil {
+			out.GPUs = append(out.GPUs, s.seen.silent(i, fleet.GPUHanging, a.why(), now))
+		} else if last, ok := s.seen.last(i); ok {
+			out.GPUs = append(out.GPUs, last) // it answered a probe just now
+		}
 	}
 	out.GPUs = append(out.GPUs, s.seen.missing(out.GPUs, now)...)
 	slices.SortStableFunc(out.GPUs, func(a, b fleet.GPU) int { return a.Index - b.Index })
