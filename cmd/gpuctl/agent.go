@@ -165,7 +165,7 @@ func (f *agentFlags) state() string {
 // it does where the driver is too old: nvidia-smi tells as much.
 func usable(ctx context.Context, f *agentFlags, s *agent.Sampler) error {
 	if _, err := s.Next(ctx, nil); err != nil {
-		return nil // it was told to end
+		return nil //nolint:nilerr // it was told to end
 	}
 	err := s.Err()
 	switch {

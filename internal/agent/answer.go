@@ -50,6 +50,7 @@ func (d *Desk) clearFault(peer Peer, r *wire.Request) wire.Reply {
 	if d.sampler.book.Clear(id, args.Kind, args.Code, by, time.Now()) == 0 {
 		return refuse(r, fmt.Errorf("no open fault %s %d of %s", args.Kind, args.Code, args.UUID))
 	}
+	d.sampler.save() // before anybody is told
 	d.sampler.hurry()
 	return done(r, nil)
 }
@@ -88,13 +89,13 @@ func (d *Desk) migApply(ctx context.Context, r *wire.Request, progress func(stri
 		return refuse(r, fmt.Errorf("%q: %w", plan.UUID, ErrNotFound))
 	}
 	if plan.Mode != "" && len(plan.Blockers) == 0 {
-		release, err := d.sampler.Exclusive(ctx, "MIG mode of "+plan.UUID+" changes")
-		if err != nil {
-			return refuse(r, err)
+		release, refused := d.sampler.Exclusive(ctx, "MIG mode of "+plan.UUID+" changes")
+		if refused != nil {
+			return refuse(r, refused)
 		}
 		defer release()
-		if err := d.unheld(gpu); err != nil {
-			return refuse(r, err)
+		if refused := d.unheld(gpu); refused != nil {
+			return refuse(r, refused)
 		}
 	}
 	err = d.engine.Apply(ctx, d.sampler.opts.Driver.MIG(plan.UUID), plan, progress)

@@ -44,7 +44,7 @@ func (l auditLog) append(r record) error {
 	if err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+	if err = os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -52,7 +52,7 @@ func (l auditLog) append(r record) error {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	_, err = f.Write(append(line, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	return nil

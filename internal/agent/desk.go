@@ -163,7 +163,7 @@ func (d *Desk) once(ctx context.Context, peer Peer, r *wire.Request, device stri
 	case before != nil:
 		return *before.Reply
 	}
-	if err := d.begin(peer, r); err != nil {
+	if err = d.begin(peer, r); err != nil {
 		return refuse(r, fmt.Errorf("what cannot be written down is not done: %w", err))
 	}
 	reply := d.act(ctx, peer, r, progress)

@@ -68,7 +68,7 @@ func (o outcomes) keep(out outcome) error {
 	if err != nil {
 		return fmt.Errorf("request %s: %w", out.ID, err)
 	}
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+	if err = os.MkdirAll(o.dir, 0o700); err != nil {
 		return fmt.Errorf("request %s: %w", out.ID, err)
 	}
 	f, err := os.CreateTemp(o.dir, ".request-") // 0600
@@ -76,7 +76,7 @@ func (o outcomes) keep(out outcome) error {
 		return fmt.Errorf("request %s: %w", out.ID, err)
 	}
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		os.Remove(f.Name())
 		return fmt.Errorf("request %s: %w", out.ID, err)
 	}

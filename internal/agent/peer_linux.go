@@ -22,7 +22,7 @@ func peerUID(c net.Conn) (int, error) {
 	err = raw.Control(func(fd uintptr) {
 		cred, inner = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	})
-	if err := errors.Join(err, inner); err != nil {
+	if err = errors.Join(err, inner); err != nil {
 		return 0, fmt.Errorf("who is it: %w", err)
 	}
 	return int(cred.Uid), nil

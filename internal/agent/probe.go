@@ -34,9 +34,9 @@ func (p *probe) start(ctx context.Context, work *sync.WaitGroup) <-chan struct{}
 	done := make(chan struct{})
 	work.Go(func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(ctx, p.limit)
+		limited, cancel := context.WithTimeout(ctx, p.limit)
 		defer cancel()
-		err := p.run(ctx)
+		err := p.run(limited)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.started, p.err = time.Time{}, err

@@ -153,7 +153,7 @@ func (s *Sampler) pause(ctx context.Context, tick <-chan time.Time) bool {
 			return true
 		case <-s.wake:
 			s.publish()
-			s.save()
+			sleep(ctx, s.opts.Interval/20) // a log gone mad must not keep us busy
 		}
 	}
 }

@@ -88,9 +88,7 @@ func (v *Server) accept(ctx context.Context, l net.Listener, admit func(net.Conn
 			return fmt.Errorf("accept: %w", err)
 		}
 		peer, err := admit(c)
-		select {
-		case slots <- struct{}{}:
-		default:
+		if err == nil && !take(slots) {
 			err = errors.New("too many clients")
 		}
 		if err != nil {
@@ -102,6 +100,16 @@ func (v *Server) accept(ctx context.Context, l net.Listener, admit func(net.Conn
 			defer func() { <-slots }()
 			v.session(ctx, peer, c)
 		})
+	}
+}
+
+// take takes a place; false: there is none.
+func take(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }
 

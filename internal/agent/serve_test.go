@@ -278,3 +278,40 @@ func noUpgrade(t *testing.T, a *authority, addr string) {
 		t.Errorf("%q", answer)
 	}
 }
+
+func TestStrangersTakeNoPlace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	n := agenttest.NewNode(t, 1)
+	dir, err := os.MkdirTemp("", "gpuctl-socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "agent.sock")
+	l, err := agent.ListenSocket(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, n, func(ctx context.Context, v *agent.Server) error { return v.ServeSocket(ctx, l) })
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(path, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		c, err := dialAs(65534, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = hello(c)
+		c.Close()
+	}
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if h, err := hello(c); err != nil {
+		t.Errorf("%+v %v", h, err)
+	}
+}

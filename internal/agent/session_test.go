@@ -173,7 +173,7 @@ func TestGarbageCutsOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := agenttest.NewNode(t, 1)
 			withClient(t, n, nil, operator, func(r *rig) {
-				go io.Copy(io.Discard, r.client) //nolint:errcheck // it ends with the connection
+				go io.Copy(io.Discard, r.client)
 				go r.client.Write([]byte(tc.in))
 				if err := <-r.ended; !errors.Is(err, tc.want) {
 					t.Errorf("%v, want %v", err, tc.want)
@@ -353,13 +353,11 @@ func FuzzSession(f *testing.F) {
 	f.Add([]byte(`{"request":{"version":1,"id":"1","op":"sample"}}` + "\n"))
 	f.Add([]byte(`{"request":{"id":"1","op":"gpu-reset","args":{"uuid":"GPU-00000000-0000-0000-0000-000000000000"}}}` + "\n"))
 	f.Add([]byte("\x00\xff{{{\n"))
+	n := agenttest.NewNode(f, 1)
+	s := agent.New(n.Options())
+	v := agent.NewServer(s, agent.NewDesk(s, nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		n := agenttest.NewNode(t, 1)
-		s := agent.New(n.Options())
-		ctx, stop := context.WithCancel(t.Context())
-		c := &oneWay{in: bytes.NewReader(in)}
-		err := agent.NewServer(s, agent.NewDesk(s, nil)).Session(ctx, onlooker, c)
-		stop()
+		err := v.Session(t.Context(), onlooker, &oneWay{in: bytes.NewReader(in)})
 		if calls := n.Driver.Calls(); len(calls) > 0 {
 			t.Fatalf("%v %v", calls, err)
 		}

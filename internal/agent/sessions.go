@@ -12,13 +12,11 @@ func newSessions(limit int) *sessions { return &sessions{slots: make(chan struct
 
 // enter takes a place; false: there is none.
 func (s *sessions) enter() bool {
-	select {
-	case s.slots <- struct{}{}:
-		s.work.Add(1)
-		return true
-	default:
+	if !take(s.slots) {
 		return false
 	}
+	s.work.Add(1)
+	return true
 }
 
 func (s *sessions) leave() {

@@ -62,7 +62,7 @@ func (n *Node) Boot(id string) { n.Write("proc/sys/kernel/random/boot_id", id+"\
 func (n *Node) Write(name, text string) {
 	n.tb.Helper()
 	path := filepath.Join(n.Root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		n.tb.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -91,7 +91,7 @@ func (n *Node) Exit(pid int) {
 func (n *Node) Open(pid, minor int) {
 	n.tb.Helper()
 	dir := filepath.Join(n.Root, "proc", strconv.Itoa(pid), "fd")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		n.tb.Fatal(err)
 	}
 	if err := os.Symlink("/dev/nvidia"+strconv.Itoa(minor), filepath.Join(dir, strconv.Itoa(minor))); err != nil {

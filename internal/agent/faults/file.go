@@ -84,7 +84,7 @@ func (b *Book) Save() error {
 	}
 	defer lock.Close() // which lets go of the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil //nolint:nilerr // another agent writes just now; the next round will do
+		return nil // another agent writes just now; the next round will do
 	}
 	if b.touched() {
 		if kept, err := b.load(); err == nil {
@@ -110,7 +110,7 @@ func (b *Book) write() error {
 		return fmt.Errorf("faults: %w", err)
 	}
 	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		os.Remove(tmp.Name())
 		return fmt.Errorf("faults: %w", err)
 	}

@@ -51,10 +51,14 @@ func TestParseCgroup(t *testing.T) {
 		"slurm, v1": {"12:memory:/slurm/uid_1000/job_4711/step_0/task_0\n11:pids:/system.slice/slurmd.service\n" +
 			"4:devices:/slurm/uid_1000/job_4711/step_0\n1:name=systemd:/system.slice/slurmd.service\n", Claim{Job: "4711"}},
 		"slurm, v1, many daemons": {"4:devices:/slurm_gn1/uid_0/job_9/step_batch\n", Claim{Job: "9"}},
-		"slurmd in a pod": {"0::/kubepods.slice/kubepods-pod" + under + ".slice/cri-containerd-" + id + ".scope/system.slice/slurmstepd.scope/job_7/step_0/user",
-			Claim{Job: "7", Pod: uid, Container: id}},
-		"pod, systemd, containerd": {"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id + ".scope",
-			Claim{Pod: uid, Container: id}},
+		"slurmd in a pod": {
+			"0::/kubepods.slice/kubepods-pod" + under + ".slice/cri-containerd-" + id + ".scope/system.slice/slurmstepd.scope/job_7/step_0/user",
+			Claim{Job: "7", Pod: uid, Container: id},
+		},
+		"pod, systemd, containerd": {
+			"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id + ".scope",
+			Claim{Pod: uid, Container: id},
+		},
 		"pod, systemd, guaranteed, cri-o": {"0::/kubepods.slice/kubepods-pod" + under + ".slice/crio-" + id + ".scope/container\n", Claim{Pod: uid, Container: id}},
 		"pod, systemd, old containerd":    {"9:devices:/system.slice/containerd.service/kubepods-besteffort-pod" + under + ".slice:cri-containerd:" + id, Claim{Pod: uid, Container: id}},
 		"pod, cgroupfs":                   {"0::/kubepods/besteffort/pod" + uid + "/" + id, Claim{Pod: uid, Container: id}},

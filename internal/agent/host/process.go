@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrGone: there is no such process, or there is none any more.
+// ErrGone says that there is no such process, or none any more.
 var ErrGone = errors.New("no such process")
 
 func (h Host) readProcess(pid int, file string) (string, error) {
