@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
+	"github.com/gpuctl/gpuctl/internal/tui/words"
 )
 
 // actOutput reports one action, as lines for people or as one object for scripts.
@@ -137,8 +139,8 @@ func printPlan(w io.Writer, p *actions.Plan) {
 func printImpact(w io.Writer, p *actions.Plan) {
 	i := p.Impact
 	if len(i.Jobs) > 0 {
-		say(w, "stops   %d jobs (%s) of %s: %d GPUs, %.1f GPU-hours",
-			len(i.Jobs), strings.Join(i.Jobs, ", "), strings.Join(i.Users, ", "), i.GPUs, i.GPUHours)
+		say(w, "stops   %s (%s) of %s: %s, %.1f GPU-hours",
+			words.Plural(len(i.Jobs), "job"), strings.Join(i.Jobs, ", "), strings.Join(i.Users, ", "), words.Plural(i.GPUs, "GPU"), i.GPUHours)
 	}
 	if i.Note != "" {
 		say(w, "note    %s", i.Note)
@@ -162,8 +164,38 @@ func printNotes(w io.Writer, p *actions.Plan) {
 			say(w, "undo    gpuctl mig apply %s --gpu %s %s", targetNames(p), g.UUID, g.Layout)
 		}
 	default:
-		say(w, "undo    gpuctl %s %s", p.Inverse.Verb, targetNames(p))
+		say(w, "undo    gpuctl %s", spoken(p.Inverse))
 	}
+}
+
+// spoken is a request as a person would type it.
+func spoken(r *actions.Request) string {
+	args := []string{string(r.Verb)}
+	var names []string
+	for _, t := range r.Targets {
+		names = append(names, t.Name)
+	}
+	if len(r.Targets) > 0 && r.Targets[0].Kind == fleet.KindNode {
+		names = []string{fleet.FoldHosts(names)}
+	}
+	args = append(args, names...)
+	flag := func(name, value string) {
+		if value != "" {
+			args = append(args, "--"+name, value)
+		}
+	}
+	if r.Options.Priority != nil {
+		flag("priority", strconv.FormatInt(*r.Options.Priority, 10))
+	}
+	flag("time-limit", r.Options.TimeLimit)
+	flag("partition", r.Options.Partition)
+	flag("reason", r.Options.Reason)
+	for i, a := range args {
+		if strings.ContainsAny(a, " \t'\"\\$`!*?[]{}()<>|&;#~") {
+			args[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(args, " ")
 }
 
 func confirmWords(p *actions.Plan) string {

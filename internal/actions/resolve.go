@@ -2,6 +2,7 @@ package actions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -94,7 +95,26 @@ func ResolveJobs(snap *fleet.Snapshot, cluster string, ids []string) ([]Target, 
 			targets = append(targets, Target{Kind: fleet.KindJob, Cluster: j.Key.Cluster, Name: j.ID, Job: j.Key})
 		}
 	}
-	return resolved(targets, problems)
+	return resolved(uncovered(targets, snap), problems)
+}
+
+// uncovered drops the tasks of an array that another target names as well: "8_5"
+// beside "8_[4-7]", or beside the whole of 8.
+func uncovered(targets []Target, snap *fleet.Snapshot) []Target {
+	covers := func(a, b Target) bool {
+		j := snap.Job(a.Job)
+		if a.Job != b.Job || a.Name == b.Name || j == nil {
+			return false
+		}
+		if part, ok := j.Narrow(a.Name); ok {
+			j = part
+		}
+		_, within := j.Narrow(b.Name)
+		return within
+	}
+	return slices.DeleteFunc(slices.Clone(targets), func(b Target) bool {
+		return slices.ContainsFunc(targets, func(a Target) bool { return covers(a, b) })
+	})
 }
 
 // current drops ended records when one of the others is meant: ids are used
@@ -152,6 +172,11 @@ func families(targets []Target, snap *fleet.Snapshot) []string {
 	var order []family
 	for _, t := range targets {
 		j := snap.Job(t.Job)
+		if j != nil {
+			if part, ok := j.Narrow(t.Name); ok {
+				j = part
+			}
+		}
 		var f family
 		n := 1
 		switch {

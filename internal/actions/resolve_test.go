@@ -138,3 +138,31 @@ func checkResolved(t *testing.T, targets []actions.Target, err error, want []str
 		t.Errorf("targets %v, want %v", got, want)
 	}
 }
+
+// Tasks that two of the names mean are touched once.
+func TestC22_OverlappingTasks(t *testing.T) {
+	rest := &fleet.Job{ID: "8_[1-9:2,12%3]", Key: fleet.JobKey{Cluster: "slurm", ID: "8_*", Submit: 10}, Base: fleet.JobPending}
+	rest.Array = &fleet.ArrayRef{JobID: 8, Task: -1, Tasks: "1-9:2,12", Count: 6, Limit: 3}
+	snap := fleet.NewSnapshot(fleet.Snapshot{Clusters: []fleet.Cluster{{Name: "slurm"}}, Jobs: []*fleet.Job{rest}})
+	for _, c := range []struct{ ids, want []string }{
+		{[]string{"8_5", "8_5", "8_[3-7:2]"}, []string{"8_[3-7:2]"}},
+		{[]string{"8_[3-7:2]", "8_12", "8"}, []string{"8_[1-9:2,12%3]"}},
+		{[]string{"8_[3,5]", "8_[5,7]"}, []string{"8_[3,5]", "8_[5,7]"}},
+		{[]string{"8_*", "8_1"}, []string{"8_[1-9:2,12%3]"}},
+		{[]string{"8_1", "8_12"}, []string{"8_1", "8_12"}},
+	} {
+		targets, err := actions.ResolveJobs(snap, "", c.ids)
+		var got []string
+		for _, target := range targets {
+			got = append(got, target.Name)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, %v", c.ids, got, err)
+		}
+	}
+	for _, id := range []string{"8_2", "8_[1-9]", "8_[3-13:2]", "8_", "8_[]", "8_[5", "8_5%2", "8_-1", "8_99999999999"} {
+		if targets, err := actions.ResolveJobs(snap, "", []string{id}); !errors.Is(err, actions.ErrInput) {
+			t.Errorf("%s: got %+v, %v", id, targets, err)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (j *Job) Narrow(id string) (*Job, bool) {
 		return nil, false
 	}
 	set, ok := strings.CutPrefix(id, strconv.FormatInt(j.Array.JobID, 10)+"_")
-	if !ok {
+	if !ok || strings.HasPrefix(set, "[") != strings.HasSuffix(set, "]") {
 		return nil, false
 	}
 	set = strings.TrimSuffix(strings.TrimPrefix(set, "["), "]")

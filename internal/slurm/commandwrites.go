@@ -121,8 +121,11 @@ func (ch JobChange) args() ([]string, error) {
 	return args, err
 }
 
+// MaxPriority is the highest priority that a job can have.
+const MaxPriority = 1<<32 - 3
+
 func checkPriority(p int64) error {
-	if p < 0 || p > 1<<32-3 {
+	if p < 0 || p > MaxPriority {
 		return fmt.Errorf("priority %d: %w", p, ErrInput)
 	}
 	return nil

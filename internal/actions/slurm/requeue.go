@@ -18,9 +18,13 @@ func (p *planner) requeue(t actions.Target, j *fleet.Job) {
 		return
 	}
 	p.verdict(t, actions.FateAct, before, "")
-	if j.Done() {
+	switch {
+	case j.Base == fleet.JobSuspended:
+		p.stops(j)
+		p.warn("%s is suspended: Slurm puts such a job back held, and it must be released afterwards", j.ID)
+	case j.Done():
 		p.warn("%s has ended (%s): requeueing runs it again from its script", j.ID, j.Base)
-	} else {
+	default:
 		p.stops(j)
 	}
 	o := p.req.Options

@@ -19,8 +19,11 @@ func checkUpdate(p *planner) {
 		p.block(actions.BlockInput, "nothing to change: give a priority, a time limit, a partition or nodes to exclude")
 	}
 	if o.Priority != nil {
-		if *o.Priority < 1 {
+		switch {
+		case *o.Priority < 1:
 			p.block(actions.BlockInput, "a priority is 1 or more (0 would hold the job: use hold)")
+		case *o.Priority > slurm.MaxPriority:
+			p.block(actions.BlockInput, fmt.Sprintf("a priority is %d at most", int64(slurm.MaxPriority)))
 		}
 		needOperator(p)
 	}
