@@ -74,8 +74,8 @@ func priorityChange(s actions.Step) (slurm.JobChange, error) {
 
 // Do implements actions.Backend.
 func (b *Backend) Do(ctx context.Context, s actions.Step) error {
-	if s.Op == opRequeue && b.requeuedAlready(ctx, s) {
-		return nil
+	if s.Op == opRequeue && b.holdsAlready(ctx, s) {
+		return nil // twice would stop it again: it saved and went back by itself, or a killed console had sent it
 	}
 	c, ok := calls[s.Op]
 	if !ok {
@@ -85,12 +85,28 @@ func (b *Backend) Do(ctx context.Context, s actions.Step) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", actions.ErrRefused, err)
 	}
-	return classify(c.do(ctx, t, s))
+	err = c.do(ctx, t, s)
+	if errors.Is(err, slurm.ErrState) && b.wasFirst(ctx, s) {
+		return nil
+	}
+	return classify(err)
 }
 
-// requeuedAlready keeps a requeue from happening twice: a job that saved and went
-// back into the queue by itself, or a step that a killed console had sent.
-func (b *Backend) requeuedAlready(ctx context.Context, s actions.Step) bool {
+// wasFirst reports that somebody else did what a step was refused for. A node that was
+// just returned reads NOT_RESPONDING for a second, which is for the read-back to watch.
+func (b *Backend) wasFirst(ctx context.Context, s actions.Step) bool {
+	switch s.Op {
+	case opResumeNode:
+		v, err := b.node(ctx, s.Target.Name)
+		return err == nil && !v.Has(fleet.FlagDrain) && !v.Has(fleet.FlagFail) && v.Base != fleet.BaseDown
+	case opHold, opRelease, opSuspend, opResume, opCancel:
+		return b.holdsAlready(ctx, s)
+	}
+	return false
+}
+
+// holdsAlready reports that what the step is to bring about is so.
+func (b *Backend) holdsAlready(ctx context.Context, s actions.Step) bool {
 	r, err := b.Check(ctx, s)
 	return err == nil && r.Holds
 }

@@ -107,6 +107,34 @@ func TestErrorsAreClassed(t *testing.T) {
 	}
 }
 
+// Two people who do the same at once both get what they wanted.
+func TestC32_SomebodyElseWasFirst(t *testing.T) {
+	state := fmt.Errorf("slurm_update error: %w", slurm.ErrState)
+	h := newHarness(t, fleet.RoleAdministrator)
+	undrain := h.plan(actions.Undrain, actions.Options{}, "gn3").Steps[0]
+	h.fake.err = state
+	for _, c := range []struct {
+		base, flag string
+		refused    bool
+	}{{"IDLE", "", false}, {"IDLE", fleet.FlagNotResponding, false}, {"IDLE", fleet.FlagDrain, true}, {"DOWN", "", true}} {
+		h.fake.node = fleet.View{Cluster: "lab", Node: "gn3", Base: c.base, Flags: []string{c.flag}}
+		if err := h.b.Do(t.Context(), undrain); errors.Is(err, actions.ErrRefused) != c.refused {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	h = newHarness(t, fleet.RoleOperator, job("1", fleet.JobRunning))
+	signal := h.plan(actions.Cancel, actions.Options{Signal: "USR1"}, "1").Steps[0]
+	suspend := h.plan(actions.Suspend, actions.Options{}, "1").Steps[0]
+	h.fake.err = state
+	h.fake.jobs = []slurm.JobDetail{detail(job("1", fleet.JobSuspended))}
+	if err := h.b.Do(t.Context(), suspend); err != nil {
+		t.Errorf("suspended by somebody else: %v", err)
+	}
+	if err := h.b.Do(t.Context(), signal); !errors.Is(err, actions.ErrRefused) {
+		t.Errorf("a signal that was refused: %v", err)
+	}
+}
+
 func TestExcludedNodesAreComparedAsSets(t *testing.T) {
 	j := job("1", fleet.JobPending, func(j *fleet.Job) { j.ExcNodes = "gn[1-3]" })
 	if !excludes(j, actions.Step{Args: map[string]string{"nodes": "gn[3,1]"}}) {
