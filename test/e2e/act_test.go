@@ -1,10 +1,11 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 type result struct {
@@ -41,55 +42,58 @@ func (r *rig) job(id string) jobItem {
 }
 
 // everyWay runs a test as the administrator over exec, SSH, and REST with SSH for
-// what the version's slurmrestd cannot do.
-func everyWay(t *testing.T, test func(t *testing.T, r *rig)) {
+// what the version's slurmrestd cannot do: side by side, each with a node of its own.
+func everyWay(t *testing.T, test func(t *testing.T, r *rig, node string)) {
 	c := bed.Cluster(t)
-	for name, way := range map[string]string{
-		"exec": local,
-		"ssh":  overSSH(c, "gpuadm"),
-		"rest": strings.TrimSuffix(overREST(t, c, "gpuadm"), "}") + ", " + strings.TrimPrefix(overSSH(c, "gpuadm"), "{"),
+	idle(t, c)
+	for i, way := range []struct {
+		name string
+		ways []string
+	}{
+		{"exec", []string{local}},
+		{"ssh", []string{overSSH(c, "gpuadm")}},
+		{"rest", []string{overREST(t, c, "gpuadm"), overSSH(c, "gpuadm")}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, "gpuadm", way)
-			idle(t, r.cluster)
-			test(t, r)
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newRig(t, "gpuadm", way.ways...), c.Nodes()[i])
 		})
 	}
 }
 
 func TestDrainAndUndrainABusyNode(t *testing.T) {
-	everyWay(t, func(t *testing.T, r *rig) {
-		id := submit(t, r.cluster, "alice", "--nodelist=gpu-node003", "--gres=gpu:8")
-		res := r.act(4, "drain", "gpu-node003", "--reason", "XID 79", "--yes", "--timeout", "6s")
+	everyWay(t, func(t *testing.T, r *rig, node string) {
+		id := submit(t, r.cluster, "alice", "--nodelist="+node, "--gres=gpu:8")
+		res := r.act(4, "drain", node, "--reason", "XID 79", "--yes", "--timeout", "6s")
 		if res.Result != "not_verified" || res.Steps[0].Result != "verified" || res.Steps[1].Result != "not_verified" {
 			t.Fatalf("%+v", res)
 		}
-		n := r.node("gpu-node003").States[0]
-		if !strings.Contains(n.Reason.Text, "XID 79") || n.Drained || !strings.Contains(strings.Join(n.Flags, " "), "DRAIN") {
+		n := r.node(node).States[0]
+		if !strings.Contains(n.Reason.Text, "XID 79") || n.Drained || !slices.Contains(n.Flags, "DRAIN") {
 			t.Errorf("draining node reads %+v", n)
 		}
 		if st := r.job(id); st.Base != "RUNNING" {
 			t.Errorf("the job must go on: %+v", st)
 		}
 		as(t, r.cluster, "root", "scancel", id)
-		if res := r.act(0, "drain", "gpu-node003", "--reason", "again", "--yes", "--timeout", "60s"); res.Result != "verified" {
+		if res := r.act(0, "drain", node, "--reason", "again", "--yes", "--timeout", "60s"); res.Result != "verified" {
 			t.Errorf("%+v", res)
 		}
-		if n := r.node("gpu-node003").States[0]; !n.Drained || !strings.Contains(n.Reason.Text, "XID 79") {
+		if n := r.node(node).States[0]; !n.Drained || !strings.Contains(n.Reason.Text, "XID 79") {
 			t.Errorf("drained node reads %+v", n)
 		}
-		if res := r.act(0, "undrain", "gpu-node003", "--yes"); res.Result != "verified" {
+		if res := r.act(0, "undrain", node, "--yes"); res.Result != "verified" {
 			t.Errorf("%+v", res)
 		}
-		if n := r.node("gpu-node003").States[0]; n.Base != "IDLE" || len(n.Flags) > 0 {
+		if n := r.node(node).States[0]; n.Base != "IDLE" || len(n.Flags) > 0 {
 			t.Errorf("returned node reads %+v", n)
 		}
 	})
 }
 
 func TestRequeueKeepsTheIDAndCountsTheRestart(t *testing.T) {
-	everyWay(t, func(t *testing.T, r *rig) {
-		id := submit(t, r.cluster, "alice", "--gres=gpu:8")
+	everyWay(t, func(t *testing.T, r *rig, node string) {
+		id := submit(t, r.cluster, "alice", "--nodelist="+node, "--gres=gpu:8")
 		if res := r.act(0, "requeue", id, "--now", "--yes", "--timeout", "2m"); res.Result != "verified" {
 			t.Fatalf("%+v", res)
 		}
@@ -104,9 +108,10 @@ func TestRequeueKeepsTheIDAndCountsTheRestart(t *testing.T) {
 }
 
 func TestHoldReleaseSuspendUpdate(t *testing.T) {
-	everyWay(t, func(t *testing.T, r *rig) {
-		blocker := submit(t, r.cluster, "alice", "--nodes=8", "--gres=gpu:8")
-		id := submitPending(t, r.cluster, "bob", "--nodes=8", "--gres=gpu:8", "-t", "60")
+	everyWay(t, func(t *testing.T, r *rig, node string) {
+		// In high, or the other would take its room once it is there too.
+		blocker := submit(t, r.cluster, "alice", "--partition=high", "--nodelist="+node, "--gres=gpu:8")
+		id := submitPending(t, r.cluster, "bob", "--nodelist="+node, "--gres=gpu:8", "-t", "60")
 		r.act(0, "hold", id, "--yes")
 		if j := r.job(id); !strings.HasPrefix(j.Reason.Code, "JobHeld") {
 			t.Errorf("held: %+v", j)
@@ -130,8 +135,8 @@ func TestHoldReleaseSuspendUpdate(t *testing.T) {
 }
 
 func TestCancelOfOneArrayTaskTouchesThatTaskOnly(t *testing.T) {
-	everyWay(t, func(t *testing.T, r *rig) {
-		id := submitPending(t, r.cluster, "alice", "--array=0-5%3", "--gres=gpu:1")
+	everyWay(t, func(t *testing.T, r *rig, node string) {
+		id := submitPending(t, r.cluster, "alice", "--nodelist="+node, "--array=0-5%3", "--gres=gpu:1")
 		if err := r.cluster.WaitJob(t.Context(), id+"_2", "RUNNING"); err != nil {
 			t.Fatal(err)
 		}
@@ -201,15 +206,23 @@ func TestDryRunAndReadOnlySendNothing(t *testing.T) {
 		}
 	}
 	r.act(3, "drain", "gpu-node002", "--reason", "x", "--yes", "--read-only")
-	r.act(3, "cancel", id) // not confirmed
-	time.Sleep(time.Second)
-	if after := changes(t, r); after != before {
-		t.Errorf("slurmctld was told something:\n%s", strings.TrimPrefix(after, before))
+	r.act(3, "cancel", id)                              // not confirmed
+	as(t, r.cluster, "root", "scontrol", "suspend", id) // would be seen, and so would what came before it
+	var after []string
+	err := r.cluster.Wait(t.Context(), "the log to have a change", func() bool {
+		after = changes(t, r)[len(before):]
+		return len(after) > 0
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after) != 1 || !strings.Contains(after[0], "suspend") {
+		t.Errorf("slurmctld was told something:\n%s", strings.Join(after, "\n"))
 	}
 }
 
-// changes is slurmctld's log without its own scheduling and accounting lines.
-func changes(t *testing.T, r *rig) string {
+// changes is what slurmctld logged of changes, without its own scheduling and accounting.
+func changes(t *testing.T, r *rig) []string {
 	t.Helper()
 	log, err := r.cluster.ControllerLog()
 	if err != nil {
@@ -225,7 +238,7 @@ func changes(t *testing.T, r *rig) string {
 			}
 		}
 	}
-	return strings.Join(kept, "\n")
+	return kept
 }
 
 func TestGuards(t *testing.T) {
@@ -265,22 +278,21 @@ func TestKilledInTheMiddleOfADrain(t *testing.T) {
 	idle(t, r.cluster)
 	submit(t, r.cluster, "alice", "--nodelist=gpu-node005", "--gres=gpu:8")
 	cmd := r.command(t.Context(), "drain", "gpu-node005", "--reason", "XID 79", "--yes", "--timeout", "5m")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	err := r.cluster.Wait(t.Context(), "DRAIN", func() bool {
-		return strings.Contains(as(t, r.cluster, "root", "scontrol", "show", "node", "gpu-node005"), "DRAIN")
-	})
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(out)
+	for said.Scan() && !strings.HasPrefix(said.Text(), "  2  ") { // the wait has begun
+	}
 	if _, err := r.cluster.As(t.Context(), "root", "pkill", "-KILL", "-f", r.dir+"/config.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	out := r.run("doctor").stdout
-	if !strings.Contains(out, "drain gpu-node005") || !strings.Contains(out, "set DRAIN on gpu-node005") {
+	if out := r.run("doctor").stdout; !strings.Contains(out, "drain gpu-node005") || !strings.Contains(out, "set DRAIN on gpu-node005") {
 		t.Errorf("doctor must say what was done and what was not:\n%s", out)
 	}
 }

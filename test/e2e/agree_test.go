@@ -23,11 +23,7 @@ func transports(t testing.TB, c *slurmtest.Cluster, user string) map[string]slur
 	t.Cleanup(func() { _ = pool.Close() })
 	s := c.SSH(user)
 	conn := pool.Conn(remote.Host{Alias: s.Host, Port: s.Port, User: s.User, ConfigFile: "none", IdentityFiles: []string{s.KeyFile}, KnownHosts: []string{s.KnownHosts}})
-	token, err := c.Token(t.Context(), user, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rest, err := slurm.NewREST(slurm.RESTOptions{URL: c.RESTURL(), User: user, Token: slurm.StaticToken(token)})
+	rest, err := slurm.NewREST(slurm.RESTOptions{URL: c.RESTURL(), User: user, Token: &switched{token: token(t, c, user, time.Hour)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +54,12 @@ func mixed(t testing.TB, c *slurmtest.Cluster) {
 	if err := c.WaitJob(t.Context(), done, "FAILED"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(8 * time.Second) // a scheduling and a backfill cycle: reasons and estimates settle
+	err = c.Wait(t.Context(), "the scheduler to say why each job waits", func() bool {
+		return !slices.Contains(strings.Fields(as(t, c, "root", "squeue", "-h", "-t", "pending", "-o", "%r")), "None")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The three ways to one cluster give the same snapshot, field by field.

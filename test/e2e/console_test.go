@@ -70,32 +70,33 @@ func (p *pane) shows(texts ...string) string {
 }
 
 func TestConsoleInARealTerminal(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {200, 50}} {
+	c := bed.Cluster(t)
+	idle(t, c)
+	for node, size := range map[string][2]int{"gpu-node002": {80, 24}, "gpu-node003": {200, 50}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			r := newRig(t, "gpuadm", overSSH(bed.Cluster(t), "gpuadm"))
-			idle(t, r.cluster)
-			job := submit(t, r.cluster, "alice", "--nodelist=gpu-node002", "--gres=gpu:8", "-J", "llama")
-			p := openConsole(t, r, size[0], size[1])
+			t.Parallel()
+			job := submit(t, c, "alice", "--nodelist="+node, "--gres=gpu:8", "-J", "llama")
+			p := openConsole(t, newRig(t, "gpuadm", overSSH(c, "gpuadm")), size[0], size[1])
 			p.keys("2")
 			p.shows("gpu-node008", "lab", "MIXED")
 			p.keys("/")
-			p.keys("node002", "Enter")
-			p.shows("gpu-node002")
+			p.keys(strings.TrimPrefix(node, "gpu-"), "Enter")
+			p.shows(node)
 			p.keys("d")
 			p.shows("reason")
 			p.keys("-l", "XID 79")
 			time.Sleep(time.Second) // keys that come faster than a person types do not answer a dialog
 			p.keys("Enter")
-			p.shows("scontrol update nodename=gpu-node002", "run it")
+			p.shows("scontrol update nodename="+node, "run it")
 			time.Sleep(time.Second)
 			p.keys("y")
-			p.shows("MIXED+DRAIN", "wait until gpu-node002 is empty")
-			if out := as(t, r.cluster, "root", "scontrol", "show", "node", "gpu-node002"); !strings.Contains(out, "XID 79") {
+			p.shows("MIXED+DRAIN", "wait until "+node+" is empty")
+			if out := as(t, c, "root", "scontrol", "show", "node", node); !strings.Contains(out, "XID 79") {
 				t.Errorf("the node does not drain:\n%s", out)
 			}
 			p.tmux("resize-window", "-x", "100", "-y", "30")
 			p.shows("MIXED+DRAIN")
-			as(t, r.cluster, "root", "scancel", job)
+			as(t, c, "root", "scancel", job)
 			p.shows("IDLE+DRAIN", "verified")
 			p.keys("q")
 			p.shows("exit=0", "terminal=same")

@@ -86,35 +86,51 @@ func TestOutages(t *testing.T) {
 	t.Run("slurmctld stopped", func(t *testing.T) {
 		outage(t, transports(t, c, "gpuadm")["exec"], c.StopController, start(c.StartController), "slurmctld")
 	})
-	t.Run("sshd cut", func(t *testing.T) {
-		outage(t, transports(t, c, "gpuadm")["ssh"], c.StopSSHD, start(c.StartSSHD), c.SSH("gpuadm").Host)
-	})
-	t.Run("slurmrestd killed", func(t *testing.T) {
-		outage(t, transports(t, c, "gpuadm")["rest"], c.StopREST, start(c.StartREST), "refused")
-	})
 	t.Run("token expired", func(t *testing.T) {
-		source := &switched{token: token(t, c, 15*time.Second)}
+		old, expires := token(t, c, "gpuadm", 2*time.Second), time.Now().Add(2*time.Second)
+		source := &switched{token: token(t, c, "gpuadm", time.Hour)}
 		rest, err := slurm.NewREST(slurm.RESTOptions{URL: c.RESTURL(), User: "gpuadm", Token: source})
 		if err != nil {
 			t.Fatal(err)
 		}
-		outage(t, rest, func() {}, func() { source.set(token(t, c, time.Hour)) }, "expired")
+		expire := func() { time.Sleep(time.Until(expires)); source.set(old) }
+		outage(t, rest, expire, func() { source.set(token(t, c, "gpuadm", time.Hour)) }, "expired")
+	})
+	t.Run("side by side", func(t *testing.T) {
+		t.Run("sshd cut", func(t *testing.T) {
+			t.Parallel()
+			outage(t, transports(t, c, "gpuadm")["ssh"], c.StopSSHD, start(c.StartSSHD), c.SSH("gpuadm").Host)
+		})
+		t.Run("slurmrestd killed", func(t *testing.T) {
+			t.Parallel()
+			outage(t, transports(t, c, "gpuadm")["rest"], c.StopREST, start(c.StartREST), "refused")
+		})
 	})
 }
 
 // Actions are off on a cluster that is not live, with its age and reason.
 func TestActionsAreOffWhileTheSourceIsDown(t *testing.T) {
-	r := newRig(t, "gpuadm", local)
-	r.cluster.StopController()
+	c := bed.Cluster(t)
+	c.StopController()
 	defer func() {
-		if err := r.cluster.StartController(context.Background()); err != nil {
+		if err := c.StartController(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}()
-	if a := r.want(5, "drain", "gpu-node001", "--reason", "x", "--yes"); !strings.Contains(a.stderr, "Unable to contact slurm controller") || !strings.Contains(a.stderr, "nothing was done") {
-		t.Errorf("%s", a.stderr)
-	}
-	if a := r.want(5, "get", "nodes", "-o", "json"); !strings.Contains(a.stdout, `"status": "`) || !strings.Contains(a.stderr, "lab is ") {
-		t.Errorf("%s%s", a.stdout, a.stderr)
-	}
+	t.Run("both wait for scontrol to give up", func(t *testing.T) {
+		t.Run("act", func(t *testing.T) {
+			t.Parallel()
+			a := newRig(t, "gpuadm", local).want(5, "drain", "gpu-node001", "--reason", "x", "--yes")
+			if !strings.Contains(a.stderr, "Unable to contact slurm controller") || !strings.Contains(a.stderr, "nothing was done") {
+				t.Errorf("%s", a.stderr)
+			}
+		})
+		t.Run("get", func(t *testing.T) {
+			t.Parallel()
+			a := newRig(t, "gpuadm", local).want(5, "get", "nodes", "-o", "json")
+			if !strings.Contains(a.stdout, `"status": "`) || !strings.Contains(a.stderr, "lab is ") {
+				t.Errorf("%s%s", a.stdout, a.stderr)
+			}
+		})
+	})
 }

@@ -66,9 +66,9 @@ type rig struct {
 	dir     string // config and state
 }
 
-// newRig writes a config with one cluster of the given transports and returns gpuctl
-// as the user.
-func newRig(t testing.TB, user, transports string) *rig {
+// newRig writes a config with one cluster that is reached in the given ways and returns
+// gpuctl as the user.
+func newRig(t testing.TB, user string, ways ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, cluster: bed.Cluster(t), bin: gpuctlBinary(t), user: user}
 	dir, err := os.MkdirTemp("", "gpuctl-e2e-home-")
@@ -77,7 +77,7 @@ func newRig(t testing.TB, user, transports string) *rig {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	r.dir = dir
-	r.write("config.yaml", "clusters:\n- name: lab\n  interval: 2s\n  guard: confirm\n  slurm: "+transports+"\nlimits: {nodes_per_window: 6, window: 1m, percent: 100}\n")
+	r.write("config.yaml", "clusters:\n- name: lab\n  interval: 2s\n  guard: confirm\n  slurm: {"+strings.Join(ways, ", ")+"}\nlimits: {nodes_per_window: 6, window: 1m, percent: 100}\n")
 	cmd, err := r.cluster.Command(t.Context(), "root", "chown", "-R", user, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -95,31 +95,22 @@ func (r *rig) write(name, text string) {
 	}
 }
 
-// Transports as config text.
-const local = "{local: {}}"
+// The ways to the cluster as the config has them: local, overSSH, overREST.
+const local = "local: {}"
 
 func overSSH(c *slurmtest.Cluster, user string) string {
 	s := c.SSH(user)
-	return fmt.Sprintf("{ssh: {host: %s, port: %d, user: %s, identityFiles: [%s], knownHosts: [%s], configFile: none}}",
+	return fmt.Sprintf("ssh: {host: %s, port: %d, user: %s, identityFiles: [%s], knownHosts: [%s], configFile: none}",
 		s.Host, s.Port, s.User, s.KeyFile, s.KnownHosts)
 }
 
 func overREST(t testing.TB, c *slurmtest.Cluster, user string) string {
 	t.Helper()
-	return "{rest: {url: " + c.RESTURL() + ", user: " + user + ", tokenFile: " + tokenFile(t, c, user, time.Hour) + "}}"
-}
-
-func tokenFile(t testing.TB, c *slurmtest.Cluster, user string, life time.Duration) string {
-	t.Helper()
-	token, err := c.Token(t.Context(), user, life)
-	if err != nil {
-		t.Fatal(err)
-	}
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(token(t, c, user, time.Hour)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return file
+	return "rest: {url: " + c.RESTURL() + ", user: " + user + ", tokenFile: " + file + "}"
 }
 
 // answer is what one command left.
@@ -176,7 +167,7 @@ func items[T any](r *rig, args ...string) []T {
 	return l.Items
 }
 
-// submit sends a job of so many nodes with all their GPUs and waits until it runs.
+// submit sends a job that lasts longer than any test, and waits until it runs.
 func submit(t testing.TB, c *slurmtest.Cluster, user string, args ...string) string {
 	t.Helper()
 	id := submitPending(t, c, user, args...)

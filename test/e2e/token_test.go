@@ -29,9 +29,9 @@ func (s *switched) set(token string) {
 	s.token = token
 }
 
-func token(t testing.TB, c *slurmtest.Cluster, life time.Duration) string {
+func token(t testing.TB, c *slurmtest.Cluster, user string, life time.Duration) string {
 	t.Helper()
-	tok, err := c.Token(context.Background(), "gpuadm", life)
+	tok, err := c.Token(t.Context(), user, life)
 	if err != nil {
 		t.Fatal(err)
 	}
