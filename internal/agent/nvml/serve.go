@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ func newWorker(c *calls, g *gpu) *worker {
 // first message is the deadline of a call. It returns although calls may hang: the
 // process must end then.
 func Serve(path string, in io.Reader, out io.Writer) error {
+	runtime.GOMAXPROCS(1) // calls into the driver run beside it; more only cost waking up
 	buffer := bufio.NewWriter(out)
 	lib := newLibrary(path)
 	s := &server{
