@@ -75,17 +75,6 @@ func TestRecordedStats(t *testing.T) {
 	}
 }
 
-func TestPriorityFactors(t *testing.T) {
-	for _, file := range recorded(t, "sprio-fields.txt") {
-		if text := read(t, file); strings.TrimSpace(text) != "" && textFactors(text)["partition"] == 0 {
-			t.Errorf("%s: got %v", file, textFactors(text))
-		}
-	}
-	if got := textFactors("Unable to find jobs matching user/id(s) specified"); got != nil {
-		t.Errorf("got %v", got)
-	}
-}
-
 // acctAll makes rows of ours out of a recorded "sacct -P -o ALL".
 func acctAll(text string) (rows string, jobs int) {
 	all := strings.Split(strings.TrimSpace(text), "\n")
@@ -153,7 +142,6 @@ func FuzzClusterTexts(f *testing.F) {
 		textStats(text)
 		textSettings(text)
 		textQOS(text)
-		textFactors(text)
 		textAccounting(text)
 	})
 }

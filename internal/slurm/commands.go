@@ -104,9 +104,6 @@ func (c *commands) Job(ctx context.Context, id string) ([]JobDetail, error) {
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
 	}
-	if jobs[0].Waiting() {
-		jobs[0].Factors = c.factors(ctx, jobs[0].RawID)
-	}
 	return jobs, nil
 }
 
@@ -133,16 +130,6 @@ func (id JobID) meets(r TaskRange) bool {
 	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(t TaskRange) bool {
 		return t.First <= r.Last && r.First <= t.Last
 	})
-}
-
-// factors asks for the parts of a waiting job's priority; nil when the cluster
-// does not tell.
-func (c *commands) factors(ctx context.Context, rawID int64) map[string]float64 {
-	text, err := c.ask(ctx, "sprio", "-h", "-j"+strconv.FormatInt(rawID, 10), "-o", factorFormat())
-	if err != nil {
-		return nil
-	}
-	return textFactors(text)
 }
 
 // Partitions implements Transport.

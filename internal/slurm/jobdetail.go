@@ -90,15 +90,10 @@ func nodeAllocs(line string, oddities *[]string) []NodeAlloc {
 	e := &entry{fields: make(map[string]string, 4)}
 	e.line(line, true)
 	odd := notes(*oddities)
-	a := NodeAlloc{
-		GRES: odd.gres(e.get("GRES")),
-		CPUs: len(parseIndices(e.get("CPU_IDs"))),
-		MiB:  odd.number("Mem", e.get("Mem")),
-	}
+	gres := odd.gres(e.get("GRES"))
 	var out []NodeAlloc
 	for _, node := range odd.hosts("Nodes", e.get("Nodes")) {
-		a.Node = node
-		out = append(out, a)
+		out = append(out, NodeAlloc{Node: node, GRES: gres})
 	}
 	*oddities = odd
 	return out

@@ -25,7 +25,6 @@ type answer struct {
 type meta struct {
 	Release string // "24.11.5"
 	Cluster string // the cluster's own name; since 23.11
-	Parser  string // "data_parser/v0.0.42"; older: the plugin
 	User    string // whom slurmrestd takes itself to act as; of use over its own socket only
 	Storage string // "accounting_storage/slurmdbd"; since 23.11
 }
@@ -164,7 +163,6 @@ func readMeta(raw json.RawMessage) meta {
 	return meta{
 		Release: slurm.text("release"),
 		Cluster: slurm.text("cluster"),
-		Parser:  plugin.text("data_parser", "type"),
 		User:    r.at("client").text("user"),
 		Storage: plugin.text("accounting_storage"),
 	}

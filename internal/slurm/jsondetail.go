@@ -47,36 +47,14 @@ func allocsOf(r record, nodes []string) []NodeAlloc {
 		list = res.at("nodes").list("allocation")
 	}
 	detail := r.words("gres_detail")
+	told := len(detail) == len(list) && len(nodes) == len(list)
 	var out []NodeAlloc
 	for i, n := range list {
-		a := NodeAlloc{
-			Node: n.text("nodename", "name"),
-			CPUs: n.at("cpus").count("count"),
-			MiB:  n.num("memory_allocated").or(n.at("memory").num("allocated").or(0)),
-		}
-		if a.CPUs == 0 {
-			a.CPUs = allocatedCores(n)
-		}
-		if len(detail) == len(list) && len(nodes) == len(list) {
+		a := NodeAlloc{Node: n.text("nodename", "name")}
+		if told {
 			a.GRES, _ = ParseGRES(detail[i])
 		}
 		out = append(out, a)
 	}
 	return out
-}
-
-// allocatedCores counts the cores that v0.0.38 lists one by one:
-// {"sockets":{"0":{"cores":{"0":"allocated"}}}}.
-func allocatedCores(r record) int {
-	n := 0
-	sockets := r.at("sockets")
-	for _, s := range sockets.fields {
-		cores := sockets.at(string(s.key)).at("cores")
-		for _, core := range cores.fields {
-			if string(core.value) == `"allocated"` {
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -36,7 +36,6 @@ func (t *rest) Hello(ctx context.Context) (Hello, error) {
 		Version: m.Release,
 		Native:  m.Cluster,
 		API:     t.known(),
-		Parser:  m.Parser,
 		Skew:    skew(stats.At, asked, time.Now()),
 		Role:    fleet.RoleUnknown,
 	}

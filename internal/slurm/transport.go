@@ -72,7 +72,6 @@ type Hello struct {
 	User       string // whom we act as
 	Role       fleet.Role
 	API        string // "v0.0.42"; empty for commands
-	Parser     string // meta.plugin.data_parser as told
 	Offset     time.Duration
 	Skew       time.Duration
 	Accounting bool
@@ -102,20 +101,14 @@ type JobChange struct {
 // JobDetail is one job record in full.
 type JobDetail struct {
 	fleet.Job
-	// Alloc lists which GPUs it holds on each node.
-	Alloc []NodeAlloc
-	// Script commands and paths, for the detail pane.
-	Command string
-	// Priority parts, when asked of sprio(1): weighted values by name.
-	Factors map[string]float64
+	Alloc   []NodeAlloc // the GPUs it holds on each node
+	Command string      // its batch script, or the program that it runs
 }
 
 // NodeAlloc is what a job holds on one node.
 type NodeAlloc struct {
 	Node string
 	GRES []fleet.GRES // with Indices: device minor numbers
-	CPUs int
-	MiB  int64
 }
 
 // Ops lists every kind of write.
