@@ -142,7 +142,7 @@ func (s *Supervised) prober() *child {
 	if s.child == nil {
 		return nil
 	}
-	c, err := startChild(&s.o, s.events.tell)
+	c, err := startChild(s.life, &s.o, s.events.tell)
 	if err != nil {
 		return nil
 	}

@@ -36,11 +36,12 @@ type child struct {
 	ended   error // set when no further reply can come
 }
 
-// startChild starts a process and hands it the deadline of a call.
-func startChild(o *Options, event func(agent.DriverEvent)) (*child, error) {
+// startChild starts a process, which ends with life at the latest, and hands it the
+// deadline of a call.
+func startChild(life context.Context, o *Options, event func(agent.DriverEvent)) (*child, error) {
 	c := &child{
-		cmd: exec.Command(o.Command[0], append(o.Command[1:len(o.Command):len(o.Command)], o.Library)...), stderr: &tail{},
-		event: event, gone: make(chan struct{}), waiting: map[uint64]chan<- *reply{},
+		cmd:    exec.CommandContext(life, o.Command[0], append(o.Command[1:len(o.Command):len(o.Command)], o.Library)...),
+		stderr: &tail{}, event: event, gone: make(chan struct{}), waiting: map[uint64]chan<- *reply{},
 	}
 	c.cmd.Env = append(os.Environ(), o.Env...)
 	c.cmd.Stderr = c.stderr

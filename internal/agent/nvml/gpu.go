@@ -100,12 +100,7 @@ func (g *gpu) open() error {
 	id.Model, _ = g.text("nvmlDeviceGetName", g.handle.GetName) // what is not told stays empty
 	id.Serial, _ = g.text("nvmlDeviceGetSerial", g.handle.GetSerial)
 	id.VBIOS, _ = g.text("nvmlDeviceGetVbiosVersion", g.handle.GetVbiosVersion)
-	if minor, err := ask(g.calls, "nvmlDeviceGetMinorNumber", g.handle.GetMinorNumber); err == nil {
-		id.Minor = minor
-	}
-	if pci, err := ask(g.calls, "nvmlDeviceGetPciInfo", g.handle.GetPciInfo); err == nil {
-		id.PCI, id.PCIDevice = cText(pci.BusId[:]), pci.PciDeviceId
-	}
+	g.place()
 	limit, err := ask(g.calls, "nvmlDeviceGetTemperatureThreshold", func() (uint32, nvml.Return) {
 		return g.handle.GetTemperatureThreshold(nvml.TEMPERATURE_THRESHOLD_SLOWDOWN)
 	})
@@ -114,6 +109,16 @@ func (g *gpu) open() error {
 		return g.lost
 	}
 	return nil
+}
+
+// place reads where the device is on the host.
+func (g *gpu) place() {
+	if minor, err := ask(g.calls, "nvmlDeviceGetMinorNumber", g.handle.GetMinorNumber); err == nil {
+		g.identity.Minor = minor
+	}
+	if pci, err := ask(g.calls, "nvmlDeviceGetPciInfo", g.handle.GetPciInfo); err == nil {
+		g.identity.PCI, g.identity.PCIDevice = cText(pci.BusId[:]), pci.PciDeviceId
+	}
 }
 
 // ask makes a call that returns one value.

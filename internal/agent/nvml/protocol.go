@@ -102,9 +102,14 @@ type class struct {
 
 func classes() []class {
 	return []class{
-		{"lost", agent.ErrLost}, {"old", agent.ErrOldDriver}, {"none", agent.ErrNoDriver},
-		{"in-use", mig.ErrInUse}, {"no-room", mig.ErrNoRoom}, {"not-found", agent.ErrNotFound},
-		{"denied", fs.ErrPermission}, {"hanging", agent.ErrHanging},
+		{"lost", agent.ErrLost},
+		{"old", agent.ErrOldDriver},
+		{"none", agent.ErrNoDriver},
+		{"in-use", mig.ErrInUse},
+		{"no-room", mig.ErrNoRoom},
+		{"not-found", agent.ErrNotFound},
+		{"denied", fs.ErrPermission},
+		{"hanging", agent.ErrHanging},
 	}
 }
 

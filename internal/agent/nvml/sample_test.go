@@ -30,13 +30,24 @@ func TestEveryReadingOfAHealthyDevice(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"uuid", g.UUID, state.UUID(0)}, {"model", g.Model, "NVIDIA H100 80GB HBM3"}, {"serial", g.Serial, "1650000000"},
-		{"pci", g.PCI, "00000000:05:00.0"}, {"pci device", g.PCIDevice, uint32(0x233010de)}, {"vbios", g.VBIOS, "96.00.74.00.01"}, {"minor", g.Minor, 0},
+		{"uuid", g.UUID, state.UUID(0)},
+		{"model", g.Model, "NVIDIA H100 80GB HBM3"},
+		{"serial", g.Serial, "1650000000"},
+		{"pci", g.PCI, "00000000:05:00.0"},
+		{"pci device", g.PCIDevice, uint32(0x233010de)},
+		{"vbios", g.VBIOS, "96.00.74.00.01"},
+		{"minor", g.Minor, 0},
 		{"health", g.Health.State, fleet.GPUAnswers},
-		{"temperature", g.Temp, fleet.Read(61)}, {"limit", g.TempLimit, fleet.Read(87)}, {"power", g.Power, fleet.Read(431.5)},
-		{"power cap", g.PowerCap, fleet.Read(700)}, {"utilisation", g.Util, fleet.Read(97)}, {"clock", g.SMClock, fleet.Read(1755)},
-		{"memory", g.MemTotal, fleet.Read(81559 << 20)}, {"used", g.MemUsed, fleet.Read(600<<20 + 5<<30)},
-		{"mig", g.MIG.Current, fleet.MIGDisabled}, {"processes", len(g.Processes), 1},
+		{"temperature", g.Temp, fleet.Read(61)},
+		{"limit", g.TempLimit, fleet.Read(87)},
+		{"power", g.Power, fleet.Read(431.5)},
+		{"power cap", g.PowerCap, fleet.Read(700)},
+		{"utilisation", g.Util, fleet.Read(97)},
+		{"clock", g.SMClock, fleet.Read(1755)},
+		{"memory", g.MemTotal, fleet.Read(81559 << 20)},
+		{"used", g.MemUsed, fleet.Read(600<<20 + 5<<30)},
+		{"mig", g.MIG.Current, fleet.MIGDisabled},
+		{"processes", len(g.Processes), 1},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
@@ -54,6 +65,7 @@ func TestEveryReadingOfAHealthyDevice(t *testing.T) {
 
 // The signals that other tools misread, and what they must be.
 func TestTrapsInTheSignals(t *testing.T) {
+	t.Parallel()
 	lib := fakenvml.Build(t)
 	for _, c := range []struct {
 		name  string

@@ -65,7 +65,7 @@ func (s *Supervised) current() (*child, error) {
 	if wait := time.Until(s.notUntil); wait > 0 {
 		return nil, fmt.Errorf("%w; started again in %s", s.why, wait.Round(time.Second))
 	}
-	c, err := startChild(&s.o, s.events.tell)
+	c, err := startChild(s.life, &s.o, s.events.tell)
 	if err != nil {
 		s.failedLocked(err)
 		return nil, err
