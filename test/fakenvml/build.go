@@ -126,7 +126,7 @@ func compile(ctx context.Context, cc string, args []string, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if err := os.CopyFS(work, sources); err != nil {
+	if err = os.CopyFS(work, sources); err != nil {
 		return err
 	}
 	units, err := filepath.Glob(filepath.Join(work, "src", "*.c"))

@@ -62,13 +62,15 @@ func (g *gpu) holders() ([]fleet.GPUProcess, error) {
 	return g.named(append(processes, g.otherProcesses()...)), nil
 }
 
-// setMode succeeds although the mode may be pending only: the caller reads it back.
+// setMode succeeds although the mode may be pending only: the caller reads it back. The
+// driver may have reset the device for it, so it is opened anew.
 func (g *gpu) setMode(mode int) error {
-	g.profiles, g.compute = nil, map[uint32][]computeProfile{}
-	return g.do("nvmlDeviceSetMigMode", func() nvml.Return {
+	err := g.do("nvmlDeviceSetMigMode", func() nvml.Return {
 		_, ret := g.handle.SetMigMode(mode)
 		return ret
 	})
+	g.handle, g.compute = nil, map[uint32][]computeProfile{}
+	return err
 }
 
 func (g *gpu) create(id, start, size int) (int, error) {
