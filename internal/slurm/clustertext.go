@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -84,8 +85,8 @@ func textQOS(text string) []fleet.QOS {
 		out = append(out, fleet.QOS{
 			Name:             f[0],
 			Priority:         odd.number("Priority", f[1]),
-			GPUsPerUser:      gpuLimit(f[2]),
-			GPUsPerGroup:     gpuLimit(f[3]),
+			GPUsPerUser:      gpuLimit(ParseTRES(f[2]).GRES),
+			GPUsPerGroup:     gpuLimit(ParseTRES(f[3]).GRES),
 			PreemptableQOS:   words(f[4]),
 			GraceTime:        grace.Duration,
 			MaxJobsPerUser:   countLimit(f[6]),
@@ -98,16 +99,13 @@ func textQOS(text string) []fleet.QOS {
 // qosColumns are asked of sacctmgr(1) in this order.
 const qosColumns = "name,priority,maxtrespu,grptres,preempt,gracetime,maxjobspu,maxsubmitpu"
 
-// gpuLimit finds the limit on whole GPUs in a TRES list; -1: none.
-func gpuLimit(text string) int {
-	gres := ParseTRES(text).GRES
-	for _, g := range gres {
-		if g.Name == "gpu" && !IsMIG(g) {
-			n, _ := CountGPUs(gres)
-			return n
-		}
+// gpuLimit finds the limit on whole GPUs among the resources of a limit; -1: none.
+func gpuLimit(list []fleet.GRES) int {
+	if !slices.ContainsFunc(list, func(g fleet.GRES) bool { return g.Name == "gpu" && !IsMIG(g) }) {
+		return -1
 	}
-	return -1
+	n, _ := CountGPUs(list)
+	return n
 }
 
 // countLimit reads a limit; -1: none.

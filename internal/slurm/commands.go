@@ -68,12 +68,7 @@ func (c *commands) Node(ctx context.Context, name string) (fleet.View, error) {
 		return fleet.View{}, err
 	}
 	views, _ := textNodes(text)
-	for i := range views {
-		if views[i].Node == name {
-			return views[i], nil
-		}
-	}
-	return fleet.View{}, fmt.Errorf("node %s: %w", name, ErrNotFound)
+	return viewOf(name, views)
 }
 
 // Jobs implements Transport.
@@ -105,31 +100,6 @@ func (c *commands) Job(ctx context.Context, id string) ([]JobDetail, error) {
 		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
 	}
 	return jobs, nil
-}
-
-// names reports whether the record is one that the id stands for. squeue folds
-// waiting tasks that have records of their own into the rest of their array.
-func (id JobID) names(j *fleet.Job) bool {
-	switch {
-	case id.Het >= 0:
-		return j.Het != nil && int64(j.Het.Offset) == id.Het
-	case !id.Rest && id.Tasks == nil:
-		return true
-	case j.Array == nil:
-		return false
-	case j.Array.Task >= 0:
-		return id.meets(TaskRange{j.Array.Task, j.Array.Task, 1}) && (!id.Rest || j.Waiting())
-	}
-	rest, _, _, err := ParseTasks(j.Array.Tasks)
-	return err == nil && slices.ContainsFunc(rest, id.meets)
-}
-
-// meets reports whether the id's tasks and those of r lie in the same range; "8_*"
-// has any.
-func (id JobID) meets(r TaskRange) bool {
-	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(t TaskRange) bool {
-		return t.First <= r.Last && r.First <= t.Last
-	})
 }
 
 // Partitions implements Transport.
@@ -166,7 +136,5 @@ func (c *commands) Accounting(ctx context.Context, since time.Time) ([]fleet.Job
 	case text != "" && !strings.HasSuffix(text, "\n"):
 		return nil, fmt.Errorf("sacct: %w: it is cut short", ErrDecode)
 	}
-	return slices.DeleteFunc(textAccounting(text), func(j fleet.Job) bool {
-		return len(j.Oddities) == 0 && j.Ended.Before(since)
-	}), nil
+	return endedSince(textAccounting(text), since), nil
 }

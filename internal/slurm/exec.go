@@ -18,8 +18,7 @@ const maxAnswer = 64 << 20
 
 // ExecOptions say how commands run on this machine.
 type ExecOptions struct {
-	Conf      string // SLURM_CONF; empty leaves the environment's
-	MaxOutput int    // of standard output, in bytes; 64 MiB unless set
+	Conf string // SLURM_CONF; empty leaves the environment's
 }
 
 // execRunner runs Slurm's commands on this machine.
@@ -31,10 +30,7 @@ type execRunner struct {
 // NewExecRunner returns a Runner of the commands on this machine. Each runs in its
 // own process group, which is killed as a whole when its context ends.
 func NewExecRunner(o ExecOptions) Runner {
-	if o.MaxOutput <= 0 {
-		o.MaxOutput = maxAnswer
-	}
-	return &execRunner{env: cleanEnv(os.Environ(), o.Conf), max: o.MaxOutput}
+	return &execRunner{env: cleanEnv(os.Environ(), o.Conf), max: maxAnswer}
 }
 
 // FindCommand returns the path of a Slurm command on this machine, looked for where

@@ -22,23 +22,13 @@ func qosOf(r record) fleet.QOS {
 	return fleet.QOS{
 		Name:             r.text("name"),
 		Priority:         r.num("priority").or(0),
-		GPUsPerUser:      dbGPULimit(most.at("tres").at("per"), "user"),
-		GPUsPerGroup:     dbGPULimit(most.at("tres"), "total"),
+		GPUsPerUser:      gpuLimit(dbTRES(most.at("tres").at("per"), "user").GRES),
+		GPUsPerGroup:     gpuLimit(dbTRES(most.at("tres"), "total").GRES),
 		PreemptableQOS:   r.at("preempt").words("list"),
 		GraceTime:        limits.span(time.Second, "grace_time"),
 		MaxJobsPerUser:   int(jobs.at("active_jobs").at("per").num("user").or(-1)),
 		MaxSubmitPerUser: int(jobs.at("per").num("user").or(-1)),
 	}
-}
-
-// dbGPULimit reads the GPUs among the resources of a limit; -1 when it names none.
-func dbGPULimit(r record, name string) int {
-	t := dbTRES(r, name)
-	if !slices.ContainsFunc(t.GRES, func(g fleet.GRES) bool { return g.Name == "gpu" && !IsMIG(g) }) {
-		return -1
-	}
-	n, _ := CountGPUs(t.GRES)
-	return n
 }
 
 // dbTRES reads slurmdbd's list of resources: {"type":"gres","name":"gpu","count":4}.

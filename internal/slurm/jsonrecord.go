@@ -135,7 +135,7 @@ func (r record) words(names ...string) []string {
 		return nil
 	}
 	if raw[0] != '[' {
-		return splitWords(r.text(name))
+		return words(r.text(name))
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
@@ -154,15 +154,6 @@ func (r record) words(names ...string) []string {
 		}
 	}
 	return out
-}
-
-// splitWords splits "a,b"; nil when there is nothing.
-func splitWords(s string) []string {
-	switch s {
-	case "", "(null)", "N/A":
-		return nil
-	}
-	return strings.Split(s, ",")
 }
 
 // flag reads a boolean, also written as 0, 1, "true" or "yes".

@@ -31,17 +31,19 @@ type RESTOptions struct {
 
 	APIVersion string        // "v0.0.42"; empty: the newest that both sides know
 	CAFile     string        // PEM file of the authority to trust instead of the system's
-	TLS        *tls.Config   // for what CAFile cannot say; may be nil
 	Timeout    time.Duration // of one request with its whole answer; 0: 30 s
-	MaxBytes   int64         // most bytes of one answer; 0: 512 MiB
 	Name       string        // for Via; empty: made of the address
 }
+
+// maxRESTAnswer limits what is read of one answer.
+const maxRESTAnswer = 512 << 20
 
 // rest is the transport over slurmrestd.
 type rest struct {
 	opts RESTOptions
 	base string // "http://host:6820", no slash at the end
 	http *http.Client
+	most int64 // bytes of one answer
 
 	mu      sync.Mutex
 	api     string // the version in use; empty: not asked yet
@@ -70,10 +72,7 @@ func NewREST(opts RESTOptions) (Transport, error) {
 	if opts.Timeout == 0 {
 		opts.Timeout = 30 * time.Second
 	}
-	if opts.MaxBytes == 0 {
-		opts.MaxBytes = 512 << 20
-	}
-	return &rest{opts: opts, base: base, http: &http.Client{
+	return &rest{opts: opts, base: base, most: maxRESTAnswer, http: &http.Client{
 		Transport:     roundTripper(opts, conf),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -82,9 +81,6 @@ func NewREST(opts RESTOptions) (Transport, error) {
 // tlsConfig is the TLS side of the options.
 func tlsConfig(opts RESTOptions) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if opts.TLS != nil {
-		conf = opts.TLS.Clone()
-	}
 	if opts.CAFile == "" {
 		return conf, nil
 	}
@@ -136,12 +132,6 @@ func (t *rest) Via() string {
 		return "rest unix:" + t.opts.Socket
 	}
 	return "rest " + t.base
-}
-
-// Close lets go of idle connections.
-func (t *rest) Close() error {
-	t.http.CloseIdleConnections()
-	return nil
 }
 
 // user is whom requests are made as: the configured user, else the token's.

@@ -58,7 +58,7 @@ func TestExpiredTokenIsNamed(t *testing.T) {
 	} {
 		f := recordedRESTD(t, version, "v0.0.42")
 		f.answers["GET /slurm/v0.0.42/nodes"] = answer
-		_, err := f.start(RESTOptions{Token: StaticToken(tok), APIVersion: "v0.0.42"}).Nodes(t.Context())
+		_, err := f.start(RESTOptions{Token: fixedToken(tok), APIVersion: "v0.0.42"}).Nodes(t.Context())
 		if !errors.Is(err, ErrAuth) || errors.Is(err, ErrUnreachable) ||
 			!strings.Contains(err.Error(), "expired at 2026-01-02T03:04:05Z") || strings.Contains(err.Error(), tok) {
 			t.Errorf("%s: %v", version, err)
@@ -70,7 +70,7 @@ func TestC30_TokenOfAnotherUser(t *testing.T) {
 	tok := makeToken("alice", time.Now().Add(time.Hour))
 	f := recordedRESTD(t, "22.05", "v0.0.38")
 	f.answers["GET /slurm/v0.0.38/nodes"] = "500 expired-nodes"
-	_, err := f.start(RESTOptions{Token: StaticToken(tok), User: "bob"}).Nodes(t.Context())
+	_, err := f.start(RESTOptions{Token: fixedToken(tok), User: "bob"}).Nodes(t.Context())
 	if !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "token is for user alice, but requests are made as bob") {
 		t.Errorf("%v", err)
 	}
@@ -85,7 +85,7 @@ func TestC30_HeadersAgreeWithTheToken(t *testing.T) {
 	defer srv.Close()
 	tok := makeToken("alice", time.Now().Add(time.Hour))
 	for configured, want := range map[string]string{"": "alice", "alice": "alice", "root": "root"} {
-		tr := mustREST(t, RESTOptions{URL: srv.URL, APIVersion: "v0.0.38", Token: StaticToken(tok), User: configured})
+		tr := mustREST(t, RESTOptions{URL: srv.URL, APIVersion: "v0.0.38", Token: fixedToken(tok), User: configured})
 		if _, err := tr.Nodes(t.Context()); err != nil || user != want || got != tok {
 			t.Errorf("%q, want %q: %v", user, want, err)
 		}
@@ -99,7 +99,7 @@ func TestUnspecifiedErrorOf2205(t *testing.T) {
 		f := recordedRESTD(t, "22.05", "v0.0.38")
 		f.answers["GET /slurm/v0.0.38/nodes"] = "500 expired-nodes"
 		f.answers["GET /slurmdb/v0.0.38/tres"] = dbd
-		_, err := f.start(RESTOptions{Token: StaticToken("garbage")}).Nodes(t.Context())
+		_, err := f.start(RESTOptions{Token: fixedToken("garbage")}).Nodes(t.Context())
 		if !errors.Is(err, want) || errors.Is(err, ErrAuth) && errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "garbage") {
 			t.Errorf("%s: %v", dbd, err)
 		}

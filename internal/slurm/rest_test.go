@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -101,7 +102,7 @@ func (f *fakeRESTD) start(opts RESTOptions) Transport {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.t.Cleanup(func() { _ = tr.(*rest).Close() })
+	f.t.Cleanup(tr.(*rest).http.CloseIdleConnections)
 	return tr
 }
 
@@ -127,7 +128,7 @@ func TestReadsOfEveryVersion(t *testing.T) {
 	for version, api := range map[string]string{"22.05": "v0.0.38", "24.11": "v0.0.42", "26.05": "v0.0.45"} {
 		t.Run(version, func(t *testing.T) {
 			f := recordedRESTD(t, version, api, "v0.0.36", "v0.0.37")
-			tr := f.start(RESTOptions{Token: StaticToken(makeToken("gpuop", time.Now().Add(time.Hour)))})
+			tr := f.start(RESTOptions{Token: fixedToken(makeToken("gpuop", time.Now().Add(time.Hour)))})
 			h, err := tr.Hello(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -267,7 +268,7 @@ func mustREST(t *testing.T, opts RESTOptions) Transport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tr.(*rest).Close() })
+	t.Cleanup(tr.(*rest).http.CloseIdleConnections)
 	return tr
 }
 
@@ -332,7 +333,11 @@ func TestTLSWithItsOwnAuthority(t *testing.T) {
 	if _, err := stranger.Nodes(t.Context()); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("unknown authority: %v", err)
 	}
-	trusted := mustREST(t, RESTOptions{URL: srv.URL, TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	trusted := mustREST(t, RESTOptions{URL: srv.URL, CAFile: file})
 	if v, err := trusted.Nodes(t.Context()); err != nil || len(v) != 8 {
 		t.Errorf("%d nodes: %v", len(v), err)
 	}
@@ -385,7 +390,8 @@ func TestHugeAndGarbledAnswers(t *testing.T) {
 		"page":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
 	} {
 		srv := httptest.NewServer(handler)
-		tr := mustREST(t, RESTOptions{URL: srv.URL, APIVersion: "v0.0.42", MaxBytes: 1 << 20})
+		tr := mustREST(t, RESTOptions{URL: srv.URL, APIVersion: "v0.0.42"})
+		tr.(*rest).most = 1 << 20
 		if v, err := tr.Nodes(t.Context()); !errors.Is(err, ErrDecode) || v != nil {
 			t.Errorf("%s: %d nodes: %v", name, len(v), err)
 		}

@@ -147,7 +147,7 @@ func (t *rest) read(resp *http.Response, read func(io.Reader) (answer, error)) (
 		}
 		return answer{}, plainError(resp.StatusCode, strings.TrimSpace(string(text)))
 	}
-	body := &capped{r: resp.Body, left: t.opts.MaxBytes, most: t.opts.MaxBytes}
+	body := &capped{r: resp.Body, left: t.most, most: t.most}
 	return read(body)
 }
 

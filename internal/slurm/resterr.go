@@ -45,7 +45,7 @@ func restVerdict(q request, status int, a answer) error {
 		return fmt.Errorf("%w: %s", ErrNotFound, list[0].Detail) // 24.11 of an unknown node
 	}
 	err := remarksError(list)
-	if known(err) {
+	if classed(err) {
 		return err
 	}
 	if strings.Contains(err.Error(), "Unspecified error") {
@@ -97,8 +97,8 @@ func statusClass(status int) error {
 	return nil
 }
 
-// known reports whether err has a class.
-func known(err error) bool {
+// classed reports whether err has a class.
+func classed(err error) bool {
 	for _, class := range []error{
 		ErrUnreachable, ErrBusy, ErrAuth, ErrDenied, ErrNotFound, ErrState, ErrUnsupported,
 		ErrUnbelievable, ErrDecode, ErrNoAccounting, ErrInput,
@@ -130,7 +130,7 @@ func (t *rest) explain(ctx context.Context, q request, tok string, err error) er
 	case tok != "" && !errors.Is(err, ErrDecode):
 		err = t.explainToken(ctx, q, tok, err)
 	}
-	if errors.Is(err, errVague) && !known(err) {
+	if errors.Is(err, errVague) && !classed(err) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	return err
@@ -140,7 +140,7 @@ func (t *rest) explain(ctx context.Context, q request, tok string, err error) er
 // token as many things: 500 "Unspecified error", "Unexpected message received",
 // "Unable to connect to database".
 func (t *rest) explainToken(ctx context.Context, q request, tok string, err error) error {
-	suspect := errors.Is(err, ErrAuth) || errors.Is(err, ErrUnreachable) || !known(err)
+	suspect := errors.Is(err, ErrAuth) || errors.Is(err, ErrUnreachable) || !classed(err)
 	c := readClaims(tok)
 	user := t.user(tok)
 	switch {
@@ -151,7 +151,7 @@ func (t *rest) explainToken(ctx context.Context, q request, tok string, err erro
 	case c.user != "" && c.user != user:
 		return fmt.Errorf("%w: the token is for user %s, but requests are made as %s: make the two agree: %s",
 			ErrAuth, c.user, user, err.Error())
-	case !known(err) && !q.db && versionNumber(q.api) < nestedAPI && t.tokenRefused(ctx, q):
+	case !classed(err) && !q.db && versionNumber(q.api) < nestedAPI && t.tokenRefused(ctx, q):
 		return fmt.Errorf("%w: the token is not accepted: %s", ErrAuth, err.Error())
 	}
 	return err

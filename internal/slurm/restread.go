@@ -92,12 +92,7 @@ func (t *rest) Node(ctx context.Context, name string) (fleet.View, error) {
 	if err != nil {
 		return fleet.View{}, err
 	}
-	for i := range views {
-		if views[i].Node == name {
-			return views[i], nil
-		}
-	}
-	return fleet.View{}, fmt.Errorf("node %s: %w", name, ErrNotFound)
+	return viewOf(name, views)
 }
 
 // Job implements Transport. slurmrestd's versions differ in which ids they take, so
@@ -118,15 +113,8 @@ func (t *rest) Job(ctx context.Context, id string) ([]JobDetail, error) {
 	return jobs, nil
 }
 
-// owns reports whether the record is the job, or one of the array or het job, that
-// the id is of. What is done to a job is done to these records, so an answer with
-// more than was asked for must not count.
-func (id JobID) owns(j *fleet.Job) bool {
-	return j.RawID == id.Job || j.Array != nil && j.Array.JobID == id.Job || j.Het != nil && j.Het.JobID == id.Job
-}
-
 // Accounting implements Transport. slurmdbd gives every job that was anything in
-// that time, each run apart; those that have not ended are left out here.
+// that time, each run apart.
 func (t *rest) Accounting(ctx context.Context, since time.Time) ([]fleet.Job, error) {
 	v, err := t.version(ctx)
 	if err != nil {
@@ -141,9 +129,7 @@ func (t *rest) Accounting(ctx context.Context, since time.Time) ([]fleet.Job, er
 	if err != nil {
 		return nil, t.noAccounting(err)
 	}
-	return slices.DeleteFunc(jobs, func(j fleet.Job) bool {
-		return len(j.Oddities) == 0 && j.Ended.Before(since)
-	}), nil
+	return endedSince(jobs, since), nil
 }
 
 // noAccounting tells a cluster without slurmdbd from one whose slurmdbd is down.

@@ -268,14 +268,3 @@ func (t *rest) updateTargets(ctx context.Context, v int, id string) ([]string, e
 	}
 	return targets, nil
 }
-
-// ended reports a job that will not run any more, whatever it still cleans up.
-func ended(j *fleet.Job) bool {
-	return j.Base != fleet.JobPending && j.Base != fleet.JobRunning && j.Base != fleet.JobSuspended
-}
-
-// part reports whether the id names only some of the waiting tasks that the record
-// stands for.
-func (id JobID) part(j *fleet.Job) bool {
-	return id.Tasks != nil && j.Array != nil && j.Array.Task < 0 && id.TaskSet() != j.Array.Tasks
-}

@@ -91,9 +91,15 @@ func TestExecMissingCommand(t *testing.T) {
 	}
 }
 
+func limited(limit int) Runner {
+	r := NewExecRunner(ExecOptions{}).(*execRunner)
+	r.max = limit
+	return r
+}
+
 func TestExecOutputLimit(t *testing.T) {
 	script(t, "squeue", "while :; do echo 0123456789; done")
-	_, err := NewExecRunner(ExecOptions{MaxOutput: 1000}).Run(t.Context(), []string{"squeue"})
+	_, err := limited(1000).Run(t.Context(), []string{"squeue"})
 	if !errors.Is(err, ErrDecode) {
 		t.Errorf("got %v", err)
 	}
@@ -101,7 +107,7 @@ func TestExecOutputLimit(t *testing.T) {
 
 func TestExecOutputAtTheLimitIsKept(t *testing.T) {
 	script(t, "squeue", "printf 0123456789")
-	out, err := NewExecRunner(ExecOptions{MaxOutput: 10}).Run(t.Context(), []string{"squeue"})
+	out, err := limited(10).Run(t.Context(), []string{"squeue"})
 	if err != nil || string(out.Stdout) != "0123456789" {
 		t.Errorf("got %q, %v", out.Stdout, err)
 	}

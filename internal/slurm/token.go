@@ -20,15 +20,6 @@ type TokenSource interface {
 	Rejected(token string)
 }
 
-// StaticToken is a token that never changes.
-type StaticToken string
-
-// Token returns the token.
-func (s StaticToken) Token(context.Context) (string, error) { return cleanToken(string(s)) }
-
-// Rejected does nothing: there is no other.
-func (StaticToken) Rejected(string) {}
-
 // EnvToken is the name of an environment variable that holds the token.
 type EnvToken string
 

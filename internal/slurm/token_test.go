@@ -32,6 +32,13 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// fixedToken is a token that never changes.
+type fixedToken string
+
+func (f fixedToken) Token(context.Context) (string, error) { return string(f), nil }
+
+func (fixedToken) Rejected(string) {}
+
 func TestTokensAreNeverShown(t *testing.T) {
 	secret := "very secret\nthing"
 	path := filepath.Join(t.TempDir(), "token")
@@ -40,7 +47,7 @@ func TestTokensAreNeverShown(t *testing.T) {
 	}
 	t.Setenv("SLURM_TEST_JWT", secret)
 	run := func(context.Context, []string) (Output, error) { return Output{Stdout: []byte(secret)}, nil }
-	for _, src := range []TokenSource{StaticToken(secret), FileToken(path), EnvToken("SLURM_TEST_JWT"), CommandToken(run, []string{"get-token"})} {
+	for _, src := range []TokenSource{FileToken(path), EnvToken("SLURM_TEST_JWT"), CommandToken(run, []string{"get-token"})} {
 		_, err := src.Token(t.Context())
 		if !errors.Is(err, ErrAuth) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%T: %v", src, err)

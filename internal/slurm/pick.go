@@ -1,0 +1,72 @@
+package slurm
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
+)
+
+// Which of the records that were read are those that were asked for.
+
+// viewOf finds a node by its exact name.
+func viewOf(name string, views []fleet.View) (fleet.View, error) {
+	for i := range views {
+		if views[i].Node == name {
+			return views[i], nil
+		}
+	}
+	return fleet.View{}, fmt.Errorf("node %s: %w", name, ErrNotFound)
+}
+
+// endedSince leaves out the jobs that ended before since or have not ended. What could
+// not be read stays.
+func endedSince(jobs []fleet.Job, since time.Time) []fleet.Job {
+	return slices.DeleteFunc(jobs, func(j fleet.Job) bool {
+		return len(j.Oddities) == 0 && j.Ended.Before(since)
+	})
+}
+
+// names reports whether the record is one that the id stands for. squeue folds
+// waiting tasks that have records of their own into the rest of their array.
+func (id JobID) names(j *fleet.Job) bool {
+	switch {
+	case id.Het >= 0:
+		return j.Het != nil && int64(j.Het.Offset) == id.Het
+	case !id.Rest && id.Tasks == nil:
+		return true
+	case j.Array == nil:
+		return false
+	case j.Array.Task >= 0:
+		return id.meets(TaskRange{j.Array.Task, j.Array.Task, 1}) && (!id.Rest || j.Waiting())
+	}
+	rest, _, _, err := ParseTasks(j.Array.Tasks)
+	return err == nil && slices.ContainsFunc(rest, id.meets)
+}
+
+// meets reports whether the id's tasks and those of r lie in the same range; "8_*"
+// has any.
+func (id JobID) meets(r TaskRange) bool {
+	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(t TaskRange) bool {
+		return t.First <= r.Last && r.First <= t.Last
+	})
+}
+
+// owns reports whether the record is the job, or one of the array or het job, that
+// the id is of. What is done to a job is done to these records, so an answer with
+// more than was asked for must not count.
+func (id JobID) owns(j *fleet.Job) bool {
+	return j.RawID == id.Job || j.Array != nil && j.Array.JobID == id.Job || j.Het != nil && j.Het.JobID == id.Job
+}
+
+// ended reports a job that will not run any more, whatever it still cleans up.
+func ended(j *fleet.Job) bool {
+	return j.Base != fleet.JobPending && j.Base != fleet.JobRunning && j.Base != fleet.JobSuspended
+}
+
+// part reports whether the id names only some of the waiting tasks that the record
+// stands for.
+func (id JobID) part(j *fleet.Job) bool {
+	return id.Tasks != nil && j.Array != nil && j.Array.Task < 0 && id.TaskSet() != j.Array.Tasks
+}
