@@ -15,7 +15,7 @@ func (ch NodeChange) check(names []string) error {
 		return fmt.Errorf("no node: %w", ErrInput)
 	}
 	for _, n := range names {
-		if err := CheckNode(n); err != nil {
+		if err := checkNode(n); err != nil {
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (ch NodeChange) check(names []string) error {
 	if ch == (NodeChange{}) {
 		return fmt.Errorf("nothing to change: %w", ErrInput)
 	}
-	return CheckText(ch.Reason + ch.Comment)
+	return checkText(ch.Reason + ch.Comment)
 }
 
 // args are scontrol's words for the change, checked.
@@ -48,22 +48,22 @@ func (ch JobChange) args() ([]string, error) {
 		add("priority", strconv.FormatInt(*ch.Priority, 10), checkPriority(*ch.Priority))
 	}
 	if ch.TimeLimit != "" {
-		add("timelimit", ch.TimeLimit, CheckTimeLimit(ch.TimeLimit))
+		add("timelimit", ch.TimeLimit, checkTimeLimit(ch.TimeLimit))
 	}
 	if ch.Partition != "" {
-		add("partition", ch.Partition, CheckPartition(ch.Partition))
+		add("partition", ch.Partition, checkPartition(ch.Partition))
 	}
 	if ch.Exclude != nil {
 		list := strings.Join(ch.Exclude, ",")
 		add("excnodelist", list, nil)
 		for _, n := range ch.Exclude {
-			if e := CheckNode(n); err == nil {
+			if e := checkNode(n); err == nil {
 				err = e
 			}
 		}
 	}
 	if ch.Comment != nil {
-		add("comment", *ch.Comment, CheckText(*ch.Comment))
+		add("comment", *ch.Comment, checkText(*ch.Comment))
 	}
 	if ch.StartNow {
 		add("starttime", "now", nil)
@@ -91,7 +91,7 @@ const maxTarget = 100_000
 // "%2", and take "8_*" for the whole array with its running tasks: so a task set is
 // spelled out, and an id whose tasks are not all known is refused.
 func actionID(text string) (string, error) {
-	id, err := ParseJobID(text)
+	id, err := parseJobID(text)
 	switch {
 	case err != nil:
 		return "", err

@@ -15,10 +15,10 @@ var noTime = map[string]bool{
 	"NEVER": true, "NOT_SET": true,
 }
 
-// ParseTime reads a time of the pinned format (SLURM_TIME_FORMAT=standard, in
+// parseTime reads a time of the pinned format (SLURM_TIME_FORMAT=standard, in
 // UTC). Words for "no time" are the zero time, as is 1970, which stands for a time
 // that was never set; so is anything else, with an error that says what was there.
-func ParseTime(text string) (time.Time, error) {
+func parseTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if noTime[strings.ToUpper(text)] {
 		return time.Time{}, nil

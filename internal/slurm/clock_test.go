@@ -8,17 +8,17 @@ import (
 )
 
 func TestC17_Times(t *testing.T) {
-	got, err := ParseTime("2026-11-30T19:47:55")
+	got, err := parseTime("2026-11-30T19:47:55")
 	if want := time.Date(2026, 11, 30, 19, 47, 55, 0, time.UTC); err != nil || !got.Equal(want) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, none := range []string{"", "None", "N/A", "Unknown", "(null)", "INVALID", "none", "Never"} {
-		if got, err := ParseTime(none); !got.IsZero() || err != nil {
+		if got, err := parseTime(none); !got.IsZero() || err != nil {
 			t.Errorf("%q: got %v, %v", none, got, err)
 		}
 	}
 	for _, odd := range []string{"14:24:22", "Tomorr 14:24", "30 Nov 14:24", "1764532800", "2026-13-01T00:00:00"} {
-		if got, err := ParseTime(odd); !got.IsZero() || err == nil {
+		if got, err := parseTime(odd); !got.IsZero() || err == nil {
 			t.Errorf("%q: got %v, %v", odd, got, err)
 		}
 	}
@@ -56,7 +56,7 @@ func FuzzParseTime(f *testing.F) {
 	f.Add("2026-11-30T19:47:55")
 	f.Add("Unknown")
 	f.Fuzz(func(t *testing.T, text string) {
-		if got, err := ParseTime(text); err != nil && !got.IsZero() {
+		if got, err := parseTime(text); err != nil && !got.IsZero() {
 			t.Fatalf("%v with %v", got, err)
 		}
 	})

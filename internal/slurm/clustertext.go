@@ -62,7 +62,7 @@ func textSettings(text string) settings {
 	s := settings{values: make(map[string]string, 200)}
 	for line := range strings.SplitSeq(text, "\n") {
 		if at, ok := strings.CutPrefix(line, "Configuration data as of "); ok {
-			s.asOf, _ = ParseTime(at)
+			s.asOf, _ = parseTime(at)
 			continue
 		}
 		if key, value, ok := strings.Cut(line, "="); ok {
@@ -85,8 +85,8 @@ func textQOS(text string) []fleet.QOS {
 		out = append(out, fleet.QOS{
 			Name:             f[0],
 			Priority:         odd.number("Priority", f[1]),
-			GPUsPerUser:      gpuLimit(ParseTRES(f[2]).GRES),
-			GPUsPerGroup:     gpuLimit(ParseTRES(f[3]).GRES),
+			GPUsPerUser:      gpuLimit(parseTRES(f[2]).GRES),
+			GPUsPerGroup:     gpuLimit(parseTRES(f[3]).GRES),
 			PreemptableQOS:   words(f[4]),
 			GraceTime:        grace.Duration,
 			MaxJobsPerUser:   countLimit(f[6]),
@@ -101,10 +101,10 @@ const qosColumns = "name,priority,maxtrespu,grptres,preempt,gracetime,maxjobspu,
 
 // gpuLimit finds the limit on whole GPUs among the resources of a limit; -1: none.
 func gpuLimit(list []fleet.GRES) int {
-	if !slices.ContainsFunc(list, func(g fleet.GRES) bool { return g.Name == "gpu" && !IsMIG(g) }) {
+	if !slices.ContainsFunc(list, func(g fleet.GRES) bool { return g.Name == "gpu" && !isMIG(g) }) {
 		return -1
 	}
-	n, _ := CountGPUs(list)
+	n, _ := countGPUs(list)
 	return n
 }
 

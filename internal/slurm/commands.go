@@ -60,7 +60,7 @@ func (c *commands) Nodes(ctx context.Context) ([]fleet.View, error) {
 
 // Node implements Transport.
 func (c *commands) Node(ctx context.Context, name string) (fleet.View, error) {
-	if err := CheckNode(name); err != nil {
+	if err := checkNode(name); err != nil {
 		return fleet.View{}, err
 	}
 	text, err := c.ask(ctx, "scontrol", "-d", "-a", "show", "node", name)
@@ -82,7 +82,7 @@ func (c *commands) Jobs(ctx context.Context) ([]fleet.Job, error) {
 
 // Job implements Transport.
 func (c *commands) Job(ctx context.Context, id string) ([]JobDetail, error) {
-	want, err := ParseJobID(id)
+	want, err := parseJobID(id)
 	if err != nil {
 		return nil, err
 	}

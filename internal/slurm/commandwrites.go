@@ -57,7 +57,7 @@ func (c *commands) UpdateJob(ctx context.Context, id string, ch JobChange) error
 
 // Requeue implements Transport.
 func (c *commands) Requeue(ctx context.Context, id string, hold bool) error {
-	if j, err := ParseJobID(id); err == nil && j.Het >= 0 {
+	if j, err := parseJobID(id); err == nil && j.Het >= 0 {
 		return fmt.Errorf("requeue %s: %w: a het job is requeued as a whole, by its leader's id %d", id, ErrUnsupported, j.Job)
 	}
 	if hold {
@@ -95,7 +95,7 @@ func (c *commands) Signal(ctx context.Context, id, signal string, batch bool) er
 	}
 	argv := []string{"scancel"}
 	if signal != "" {
-		if err := CheckSignal(signal); err != nil {
+		if err := checkSignal(signal); err != nil {
 			return err
 		}
 		argv = append(argv, "--signal="+signal)

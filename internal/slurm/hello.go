@@ -109,7 +109,7 @@ func (c *commands) role(ctx context.Context, user string, conf settings, account
 	if user == "root" || user == slurmUser {
 		return fleet.RoleAdministrator
 	}
-	if !accounting || CheckUser(user) != nil {
+	if !accounting || checkUser(user) != nil {
 		return fleet.RoleUnknown
 	}
 	text, err := c.ask(ctx, "sacctmgr", "-nP", "show", "user", user, "format=adminlevel")

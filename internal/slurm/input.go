@@ -10,11 +10,11 @@ import (
 // What is checked here goes into a command or a URL. Every error wraps ErrInput,
 // and nothing was sent when one is returned.
 
-// CheckNode accepts one plain node name: no host list, no option.
-func CheckNode(name string) error { return checkName("node", name, "") }
+// checkNode accepts one plain node name: no host list, no option.
+func checkNode(name string) error { return checkName("node", name, "") }
 
-// CheckPartition accepts partition names separated by commas.
-func CheckPartition(list string) error {
+// checkPartition accepts partition names separated by commas.
+func checkPartition(list string) error {
 	for name := range strings.SplitSeq(list, ",") {
 		if err := checkName("partition", name, "+"); err != nil {
 			return err
@@ -23,8 +23,8 @@ func CheckPartition(list string) error {
 	return nil
 }
 
-// CheckUser accepts one user name.
-func CheckUser(name string) error { return checkName("user", name, "@+$") }
+// checkUser accepts one user name.
+func checkUser(name string) error { return checkName("user", name, "@+$") }
 
 // checkName accepts letters, digits, '.', '_', '-' and what extra holds.
 func checkName(what, name, extra string) error {
@@ -39,8 +39,8 @@ func checkName(what, name, extra string) error {
 	return nil
 }
 
-// CheckSignal accepts a signal by name or number: "USR1", "SIGTERM", "10".
-func CheckSignal(signal string) error {
+// checkSignal accepts a signal by name or number: "USR1", "SIGTERM", "10".
+func checkSignal(signal string) error {
 	name := strings.TrimPrefix(strings.ToUpper(signal), "SIG")
 	if n, err := strconv.Atoi(name); err == nil && n > 0 && n < 65 {
 		return nil
@@ -53,9 +53,9 @@ func CheckSignal(signal string) error {
 	return fmt.Errorf("signal %q: %w", signal, ErrInput)
 }
 
-// CheckTimeLimit accepts a time limit as scontrol(1) takes it: a duration,
+// checkTimeLimit accepts a time limit as scontrol(1) takes it: a duration,
 // UNLIMITED, or +N and -N to change it.
-func CheckTimeLimit(limit string) error {
+func checkTimeLimit(limit string) error {
 	if strings.EqualFold(limit, "UNLIMITED") {
 		return nil
 	}
@@ -69,8 +69,8 @@ func CheckTimeLimit(limit string) error {
 	return nil
 }
 
-// CheckText accepts a reason or comment: one line that a terminal shows as it is.
-func CheckText(text string) error {
+// checkText accepts a reason or comment: one line that a terminal shows as it is.
+func checkText(text string) error {
 	for _, r := range text {
 		if !unicode.IsPrint(r) {
 			return fmt.Errorf("text %q: %w", text, ErrInput)

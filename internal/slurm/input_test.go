@@ -12,12 +12,12 @@ func TestInputIsCheckedBeforeAnythingIsSent(t *testing.T) {
 		good  []string
 		bad   []string
 	}{
-		{"node", CheckNode, []string{"gpu-node001", "node001-ib", "gn1.cluster", "login"}, []string{"", "-x", "a b", "gn[1-2]", "a,b", "$(x)", "a\nb", "a=b"}},
-		{"partition", CheckPartition, []string{"low", "low,high"}, []string{"", "low,", "--all", "a b", "a;b"}},
-		{"user", CheckUser, []string{"alice", "svc-1", "alice@example.org"}, []string{"", "-u", "a b", "a,b"}},
-		{"signal", CheckSignal, []string{"USR1", "SIGTERM", "10", "term"}, []string{"", "0", "-9", "99", "USR3", "TERM KILL"}},
-		{"limit", CheckTimeLimit, []string{"90", "1-00:00:00", "+60", "-30:00", "UNLIMITED", "unlimited"}, []string{"", "+", "soon", "+-5", "INFINITE; x"}},
-		{"text", CheckText, []string{"", "bad NVLink [x] = \"q\"", "größer ✓"}, []string{"a\nb", "a\x1b[2J", "a\x00"}},
+		{"node", checkNode, []string{"gpu-node001", "node001-ib", "gn1.cluster", "login"}, []string{"", "-x", "a b", "gn[1-2]", "a,b", "$(x)", "a\nb", "a=b"}},
+		{"partition", checkPartition, []string{"low", "low,high"}, []string{"", "low,", "--all", "a b", "a;b"}},
+		{"user", checkUser, []string{"alice", "svc-1", "alice@example.org"}, []string{"", "-u", "a b", "a,b"}},
+		{"signal", checkSignal, []string{"USR1", "SIGTERM", "10", "term"}, []string{"", "0", "-9", "99", "USR3", "TERM KILL"}},
+		{"limit", checkTimeLimit, []string{"90", "1-00:00:00", "+60", "-30:00", "UNLIMITED", "unlimited"}, []string{"", "+", "soon", "+-5", "INFINITE; x"}},
+		{"text", checkText, []string{"", "bad NVLink [x] = \"q\"", "größer ✓"}, []string{"a\nb", "a\x1b[2J", "a\x00"}},
 	} {
 		for _, in := range c.good {
 			if err := c.check(in); err != nil {

@@ -53,9 +53,9 @@ func entryJob(e *entry) JobDetail {
 const noTask = "4294967294"
 
 // entryID makes the id that squeue would show.
-func entryID(e *entry, odd *notes) JobID {
+func entryID(e *entry, odd *notes) jobID {
 	number := func(key string) int64 { return odd.number(key, e.get(key)) }
-	id := JobID{Job: number("JobId"), Het: -1}
+	id := jobID{Job: number("JobId"), Het: -1}
 	switch {
 	case e.get("HetJobId") != "":
 		id.Job, id.Het = number("HetJobId"), number("HetJobOffset")
@@ -69,9 +69,9 @@ func entryID(e *entry, odd *notes) JobID {
 
 // arrayTasks reads ArrayTaskId. A single number is a task that has started once,
 // or the last one that waits: that one still has the array's own id.
-func (id *JobID) arrayTasks(e *entry, raw int64, odd *notes) {
+func (id *jobID) arrayTasks(e *entry, raw int64, odd *notes) {
 	text := e.get("ArrayTaskId")
-	tasks, limit, truncated, err := ParseTasks(text)
+	tasks, limit, truncated, err := parseTasks(text)
 	odd.err("ArrayTaskId", err)
 	id.Tasks, id.Truncated = tasks, truncated
 	_, plain := parseNumber(text)

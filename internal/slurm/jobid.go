@@ -8,12 +8,12 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// JobID is a job id as squeue(1) shows it, taken apart.
-type JobID struct {
+// jobID is a job id as squeue(1) shows it, taken apart.
+type jobID struct {
 	Job int64 // the plain id, the array's id, or the het leader's id
 	// Tasks is the exact set of array tasks; nil when this is no array record, and
 	// for "8_*", the waiting rest whichever tasks it has.
-	Tasks []TaskRange
+	Tasks []taskRange
 	Rest  bool  // the waiting rest of an array: "8_[4-7%2]" or "8_*"
 	Limit int   // most tasks at once (the %N); 0: no limit
 	Het   int64 // component of a het job; -1: none
@@ -22,14 +22,14 @@ type JobID struct {
 	Truncated bool
 }
 
-// TaskRange is the tasks First, First+Step, ... up to Last.
-type TaskRange struct{ First, Last, Step int64 }
+// taskRange is the tasks First, First+Step, ... up to Last.
+type taskRange struct{ First, Last, Step int64 }
 
 // Count is the number of tasks in the range.
-func (r TaskRange) Count() int { return int((r.Last-r.First)/r.Step) + 1 }
+func (r taskRange) Count() int { return int((r.Last-r.First)/r.Step) + 1 }
 
 // String is the range in Slurm's syntax.
-func (r TaskRange) String() string {
+func (r taskRange) String() string {
 	switch {
 	case r.First == r.Last:
 		return strconv.FormatInt(r.First, 10)
@@ -39,10 +39,10 @@ func (r TaskRange) String() string {
 	return fmt.Sprintf("%d-%d:%d", r.First, r.Last, r.Step)
 }
 
-// ParseJobID reads "4711", "8_3", "8_[4-7,9%2]", "8_[1,3...]", "8_*" or "501+0".
+// parseJobID reads "4711", "8_3", "8_[4-7,9%2]", "8_[1,3...]", "8_*" or "501+0".
 // The error wraps ErrInput.
-func ParseJobID(text string) (JobID, error) {
-	id := JobID{Het: -1}
+func parseJobID(text string) (jobID, error) {
+	id := jobID{Het: -1}
 	num, het, isHet := strings.Cut(text, "+")
 	num, tasks, isArray := strings.Cut(num, "_")
 	var ok bool
@@ -56,19 +56,19 @@ func ParseJobID(text string) (JobID, error) {
 		ok = id.tasks(tasks)
 	}
 	if !ok {
-		return JobID{}, fmt.Errorf("job id %q: %w", text, ErrInput)
+		return jobID{}, fmt.Errorf("job id %q: %w", text, ErrInput)
 	}
 	return id, nil
 }
 
 // tasks reads what follows the underscore.
-func (id *JobID) tasks(text string) bool {
+func (id *jobID) tasks(text string) bool {
 	if text == "*" || text == "[*]" {
 		id.Rest = true
 		return true
 	}
 	if n, ok := parseNumber(text); ok {
-		id.Tasks = []TaskRange{{n, n, 1}}
+		id.Tasks = []taskRange{{n, n, 1}}
 		return true
 	}
 	set, ok := strings.CutPrefix(text, "[")
@@ -89,7 +89,7 @@ func (id *JobID) tasks(text string) bool {
 		return false
 	}
 	set, id.Truncated = uncut(set, closed)
-	id.Tasks, ok = parseTasks(set)
+	id.Tasks, ok = parseTaskSet(set)
 	return ok
 }
 
@@ -107,25 +107,25 @@ func uncut(set string, closed bool) (whole string, truncated bool) {
 	return set[:max(j, 0)], true
 }
 
-// ParseTasks reads a task set as scontrol prints it: "2-5%2", "7", "1-9:2,12".
+// parseTasks reads a task set as scontrol prints it: "2-5%2", "7", "1-9:2,12".
 // limit is 0 when none is told, and truncated says that Slurm cut the set short.
-func ParseTasks(text string) (tasks []TaskRange, limit int, truncated bool, err error) {
-	var id JobID
+func parseTasks(text string) (tasks []taskRange, limit int, truncated bool, err error) {
+	var id jobID
 	if !id.tasks("[" + text + "]") {
 		return nil, 0, false, fmt.Errorf("array tasks %q: %w", text, ErrInput)
 	}
 	return id.Tasks, id.Limit, id.Truncated, nil
 }
 
-func parseTasks(set string) ([]TaskRange, bool) {
+func parseTaskSet(set string) ([]taskRange, bool) {
 	if set == "" {
 		return nil, true
 	}
-	var out []TaskRange
+	var out []taskRange
 	for part := range strings.SplitSeq(set, ",") {
 		span, step, hasStep := strings.Cut(part, ":")
 		first, last, isRange := strings.Cut(span, "-")
-		r := TaskRange{Step: 1}
+		r := taskRange{Step: 1}
 		ok := !hasStep || isRange
 		if ok {
 			r.First, ok = parseNumber(first)
@@ -154,7 +154,7 @@ func parseNumber(s string) (int64, bool) {
 
 // Count is how many tasks the id names; 1 for anything but an array record, 0 when
 // it is not known (Truncated, "8_*").
-func (id JobID) Count() int {
+func (id jobID) Count() int {
 	switch {
 	case id.Truncated || id.Rest && id.Tasks == nil:
 		return 0
@@ -169,7 +169,7 @@ func (id JobID) Count() int {
 }
 
 // TaskSet is the tasks in Slurm's syntax: "4-7,9".
-func (id JobID) TaskSet() string {
+func (id jobID) TaskSet() string {
 	parts := make([]string, len(id.Tasks))
 	for i, r := range id.Tasks {
 		parts[i] = r.String()
@@ -179,7 +179,7 @@ func (id JobID) TaskSet() string {
 
 // Key is the part of fleet.JobKey that stays while the job lives: "4711", "8_3",
 // "8_*", "9+1".
-func (id JobID) Key() string {
+func (id jobID) Key() string {
 	job := strconv.FormatInt(id.Job, 10)
 	switch {
 	case id.Rest:
@@ -193,7 +193,7 @@ func (id JobID) Key() string {
 }
 
 // String is the id as squeue shows it.
-func (id JobID) String() string {
+func (id jobID) String() string {
 	if !id.Rest || id.Tasks == nil && !id.Truncated {
 		return id.Key()
 	}
@@ -209,7 +209,7 @@ func (id JobID) String() string {
 
 // Array places the record in its job array; nil when it is in none. Count is 0
 // when Slurm cut the task set short.
-func (id JobID) Array() *fleet.ArrayRef {
+func (id jobID) Array() *fleet.ArrayRef {
 	switch {
 	case id.Rest:
 		return &fleet.ArrayRef{JobID: id.Job, Task: -1, Tasks: id.TaskSet(), Count: id.Count(), Limit: id.Limit}
@@ -220,7 +220,7 @@ func (id JobID) Array() *fleet.ArrayRef {
 }
 
 // HetRef places the record in its het job; nil when it is in none.
-func (id JobID) HetRef() *fleet.HetRef {
+func (id jobID) HetRef() *fleet.HetRef {
 	if id.Het < 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ func TestC22_ArrayAndHetIDs(t *testing.T) {
 		{"501+0", "501+0", "", 1, nil, &fleet.HetRef{JobID: 501}},
 		{"501+1", "501+1", "", 1, nil, &fleet.HetRef{JobID: 501, Offset: 1}},
 	} {
-		id, err := ParseJobID(c.in)
+		id, err := parseJobID(c.in)
 		if err != nil || id.Key() != c.key || id.TaskSet() != c.tasks || id.Count() != c.count || id.Truncated {
 			t.Errorf("%s: got %+v, %v: key %s, set %s, count %d", c.in, id, err, id.Key(), id.TaskSet(), id.Count())
 		}
@@ -43,7 +43,7 @@ func TestC22_ArrayAndHetIDs(t *testing.T) {
 
 func TestC22_TruncatedTaskSetIsKnownAsSuch(t *testing.T) {
 	for _, in := range []string{"8_[1,3,5...%2]", "8_[1,3,5,...]", "7_[1,3,5,7,9-12,20,33,44,55,66,", "7_[1,3,5"} {
-		id, err := ParseJobID(in)
+		id, err := parseJobID(in)
 		if err != nil || !id.Truncated || id.Count() != 0 || !id.Rest {
 			t.Errorf("%s: got %+v, %v", in, id, err)
 		}
@@ -75,7 +75,7 @@ func TestC22_ActionNamesExactlyItsTasks(t *testing.T) {
 
 func TestBadJobIDs(t *testing.T) {
 	for _, in := range []string{"", "0", "x", "1.batch", "8_", "8_[]x", "8_[4-2]", "8_[1:2]", "8_3+1", "1+", "8_[1%x]", "99999999999", "8_-1"} {
-		if id, err := ParseJobID(in); !errors.Is(err, ErrInput) {
+		if id, err := parseJobID(in); !errors.Is(err, ErrInput) {
 			t.Errorf("%q: got %+v, %v", in, id, err)
 		}
 	}
@@ -86,16 +86,16 @@ func FuzzParseJobID(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := ParseJobID(text)
+		id, err := parseJobID(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseJobID(id.String())
+		again, err := parseJobID(id.String())
 		if err != nil || again.Key() != id.Key() || again.TaskSet() != id.TaskSet() {
 			t.Fatalf("%q is shown as %q and read as %+v, %v", text, id, again, err)
 		}
 		if arg, err := actionID(text); err == nil {
-			if acted, err := ParseJobID(arg); err != nil || acted.Count() != id.Count() {
+			if acted, err := parseJobID(arg); err != nil || acted.Count() != id.Count() {
 				t.Fatalf("%q acts on %q: %d tasks, not %d", text, arg, acted.Count(), id.Count())
 			}
 		}

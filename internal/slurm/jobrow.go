@@ -111,7 +111,7 @@ func rowJob(row string, columns []column) fleet.Job {
 		*columns[i].at(&t) = fields[i]
 	}
 	t.idText = t.idText[strings.LastIndexByte(t.idText, '\n')+1:] // a login shell may write before the first
-	id, err := ParseJobID(t.idText)
+	id, err := parseJobID(t.idText)
 	if err != nil {
 		return oddJob(row, t.idText, err.Error())
 	}
@@ -130,7 +130,7 @@ func oddJob(row, idText, why string) fleet.Job {
 		Oddities: []string{why},
 		Raw:      strings.ReplaceAll(row, fieldSep, " | "),
 	}
-	if id, err := ParseJobID(idText); err == nil {
+	if id, err := parseJobID(idText); err == nil {
 		j.ID, j.Key.ID = id.String(), id.Key()
 		j.Array, j.Het = id.Array(), id.HetRef()
 	}

@@ -10,7 +10,7 @@ import (
 // jobText is one job as the commands print it, before anything is understood.
 // squeue, scontrol and sacct each fill in what they tell.
 type jobText struct {
-	id                                    JobID
+	id                                    jobID
 	idText, rawID                         string
 	name, user, account, queue, qos       string
 	state, reason, dependency, features   string
@@ -27,14 +27,14 @@ type jobText struct {
 // job makes a job of the text.
 func (t *jobText) job() fleet.Job {
 	odd := t.odd
-	state := ParseJobState(t.state)
+	state := parseJobState(t.state)
 	odd.add(state.Odd...)
 	j := fleet.Job{
 		Kind: fleet.Slurm, ID: t.id.String(), RawID: odd.number("job id", clean(t.rawID)),
 		Array: t.id.Array(), Het: t.id.HetRef(),
 		Name: t.name, User: clean(t.user), Account: clean(t.account),
 		Queue: clean(t.queue), QOS: clean(t.qos),
-		Base: state.Base, Flags: state.Flags, Reason: ParsePendingReason(t.reason),
+		Base: state.Base, Flags: state.Flags, Reason: parsePendingReason(t.reason),
 		Nodes:     odd.hosts("nodes", t.nodes),
 		NodeCount: int(odd.number("node count", clean(t.numNodes))),
 		CPUs:      int(odd.number("cpus", clean(t.cpus))),
@@ -111,8 +111,8 @@ func (t *jobText) gpus(j *fleet.Job, odd *notes) fleet.GPUDemand {
 		asked = append(asked, odd.gres(gresOnly(list))...)
 	}
 	var d fleet.GPUDemand
-	d.Wanted, d.Model = CountGPUs(totals)
-	if _, model := CountGPUs(asked); d.Model == "" {
+	d.Wanted, d.Model = countGPUs(totals)
+	if _, model := countGPUs(asked); d.Model == "" {
 		d.Model = model
 	}
 	switch {
@@ -129,9 +129,9 @@ func (t *jobText) gpus(j *fleet.Job, odd *notes) fleet.GPUDemand {
 
 // askedGPUs counts from the request alone.
 func (t *jobText) askedGPUs(j *fleet.Job, odd *notes) int {
-	perJob, _ := CountGPUs(odd.gres(t.perJob))
-	perNode, _ := CountGPUs(odd.gres(t.perNode))
-	perTask, _ := CountGPUs(odd.gres(gresOnly(t.perTask)))
+	perJob, _ := countGPUs(odd.gres(t.perJob))
+	perNode, _ := countGPUs(odd.gres(t.perNode))
+	perTask, _ := countGPUs(odd.gres(gresOnly(t.perTask)))
 	switch {
 	case perJob > 0:
 		return perJob

@@ -32,8 +32,8 @@ func qosOf(r record) fleet.QOS {
 }
 
 // dbTRES reads slurmdbd's list of resources: {"type":"gres","name":"gpu","count":4}.
-func dbTRES(r record, name string) TRES {
-	var t TRES
+func dbTRES(r record, name string) tres {
+	var t tres
 	for _, item := range r.list(name) {
 		n := item.num("count").or(0)
 		switch item.text("type") {
@@ -69,7 +69,7 @@ func decodeAccounting(r io.Reader) ([]fleet.Job, answer, error) {
 // accountedOf makes a job of one run that slurmdbd recorded.
 func accountedOf(r record) fleet.Job {
 	when, state := r.at("time"), r.at("state")
-	s := ParseJobState(accountedState(state.words("current"))...)
+	s := parseJobState(accountedState(state.words("current"))...)
 	id := accountedID(r)
 	alloc, req := dbTRES(r.at("tres"), "allocated"), dbTRES(r.at("tres"), "requested")
 	j := fleet.Job{
@@ -122,7 +122,7 @@ func accountedOf(r record) fleet.Job {
 
 // accountedReason is why a run is in its state, or who cancelled it.
 func accountedReason(r record, base string) fleet.PendingReason {
-	reason := ParsePendingReason(r.at("state").text("reason"))
+	reason := parsePendingReason(r.at("state").text("reason"))
 	if by := r.text("kill_request_user"); by != "" && base == fleet.JobCancelled && reason.Code == "" {
 		reason.Text = "by user " + by
 	}
@@ -139,17 +139,17 @@ func accountedState(words []string) []string {
 }
 
 // accountedID takes the id of a recorded job apart.
-func accountedID(r record) JobID {
-	id := JobID{Job: r.num("job_id").or(0), Het: -1}
+func accountedID(r record) jobID {
+	id := jobID{Job: r.num("job_id").or(0), Het: -1}
 	array, het := r.at("array"), r.at("het")
 	if master := array.num("job_id").or(0); master > 0 {
 		id.Job = master
 		if task := array.num("task_id"); task.told {
-			id.Tasks = []TaskRange{{task.n, task.n, 1}}
+			id.Tasks = []taskRange{{task.n, task.n, 1}}
 			return id
 		}
 		id.Rest = true
-		id.Tasks, id.Limit, id.Truncated, _ = ParseTasks(array.text("task"))
+		id.Tasks, id.Limit, id.Truncated, _ = parseTasks(array.text("task"))
 		return id
 	}
 	if leader := het.num("job_id").or(0); leader > 0 {
@@ -179,13 +179,13 @@ func accountedExit(r record, base string) (code, signal int) {
 }
 
 // accountedGPUs counts what a run wanted, and holds if it still goes on.
-func accountedGPUs(alloc, req TRES, j *fleet.Job) fleet.GPUDemand {
+func accountedGPUs(alloc, req tres, j *fleet.Job) fleet.GPUDemand {
 	totals := alloc.GRES
 	if len(totals) == 0 {
 		totals = req.GRES
 	}
 	var d fleet.GPUDemand
-	d.Wanted, d.Model = CountGPUs(totals)
+	d.Wanted, d.Model = countGPUs(totals)
 	if j.Active() {
 		d.Held = d.Wanted
 	}

@@ -52,7 +52,7 @@ func allocsOf(r record, nodes []string) []NodeAlloc {
 	for i, n := range list {
 		a := NodeAlloc{Node: n.text("nodename", "name")}
 		if told {
-			a.GRES, _ = ParseGRES(detail[i])
+			a.GRES, _ = parseGRES(detail[i])
 		}
 		out = append(out, a)
 	}

@@ -9,7 +9,7 @@ import (
 
 // jobOf makes a job of one element of slurmctld's "jobs".
 func jobOf(r record) fleet.Job {
-	state := ParseJobState(r.words("job_state")...)
+	state := parseJobState(r.words("job_state")...)
 	raw := r.num("job_id").or(0)
 	id := jobIDOf(r, raw, state.Base)
 	j := fleet.Job{
@@ -70,7 +70,7 @@ func setResources(j *fleet.Job, r record) (odd notes) {
 	}
 	j.GPUs = asked.gpus(j, &odd)
 	if j.CPUs == 0 { // 22.05 of a job that waits again
-		j.CPUs = ParseTRES(asked.req).CPUs
+		j.CPUs = parseTRES(asked.req).CPUs
 	}
 	return odd
 }
@@ -78,8 +78,8 @@ func setResources(j *fleet.Job, r record) (odd notes) {
 // jobIDOf takes a job's id apart: plain, array task, the waiting rest of an array,
 // or het component. A rest that has ended may name no tasks any more; squeue then
 // shows it by its plain id.
-func jobIDOf(r record, raw int64, base string) JobID {
-	id := JobID{Job: raw, Het: -1}
+func jobIDOf(r record, raw int64, base string) jobID {
+	id := jobID{Job: raw, Het: -1}
 	array, het := r.num("array_job_id").or(0), r.num("het_job_id").or(0)
 	switch {
 	case array > 0 && (base == fleet.JobPending || r.num("array_task_id").told || r.text("array_task_string") != ""):
@@ -94,13 +94,13 @@ func jobIDOf(r record, raw int64, base string) JobID {
 // arrayTasksOf reads which tasks of an array the record stands for. A record that
 // waits and still has the array's own id is the waiting rest, also when a single
 // task is left of it, unless that task ran before.
-func arrayTasksOf(r record, id *JobID, raw int64, base string) {
+func arrayTasksOf(r record, id *jobID, raw int64, base string) {
 	if task := r.num("array_task_id"); task.told {
-		id.Tasks = []TaskRange{{task.n, task.n, 1}}
+		id.Tasks = []taskRange{{task.n, task.n, 1}}
 		id.Rest = raw == id.Job && base == fleet.JobPending && r.count("restart_cnt") == 0
 	} else {
 		text := r.text("array_task_string")
-		tasks, limit, truncated, err := ParseTasks(text)
+		tasks, limit, truncated, err := parseTasks(text)
 		if err != nil {
 			r.note("array_task_string", []byte(text))
 		}
@@ -123,9 +123,9 @@ func jobLimit(r record) fleet.Limit {
 // is what squeue and scontrol print in place of the bare reason.
 func jobReason(r record) fleet.PendingReason {
 	if d := r.text("state_description"); d != "" {
-		return ParsePendingReason(d)
+		return parsePendingReason(d)
 	}
-	return ParsePendingReason(r.text("state_reason"))
+	return parsePendingReason(r.text("state_reason"))
 }
 
 // nodesOf expands the hosts a job holds. Since 24.05 they may be an object, and

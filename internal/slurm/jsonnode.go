@@ -10,10 +10,10 @@ import (
 
 // nodeOf makes a view of one element of "nodes".
 func nodeOf(r record) fleet.View {
-	state := ParseNodeState(append(r.words("state"), r.words("state_flags")...)...)
-	gres, oddGRES := ParseGRES(r.text("gres"))
-	used, oddUsed := ParseGRES(r.text("gres_used"))
-	total, alloc := ParseTRES(r.text("tres")), ParseTRES(r.text("tres_used"))
+	state := parseNodeState(append(r.words("state"), r.words("state_flags")...)...)
+	gres, oddGRES := parseGRES(r.text("gres"))
+	used, oddUsed := parseGRES(r.text("gres_used"))
+	total, alloc := parseTRES(r.text("tres")), parseTRES(r.text("tres_used"))
 	v := fleet.View{
 		Kind:     fleet.Slurm,
 		Node:     r.text("name"),
@@ -51,7 +51,7 @@ func nodeOf(r record) fleet.View {
 
 // nodeReason reads why a node is out of service.
 func nodeReason(r record) fleet.Reason {
-	reason := ParseReason(r.text("reason"))
+	reason := parseReason(r.text("reason"))
 	if reason.Text == "" || reason.Author != "" {
 		return reason
 	}

@@ -25,14 +25,14 @@ func textNodes(text string) (views []fleet.View, rest string) {
 // entryView makes a view of one node record.
 func entryView(e *entry) fleet.View {
 	odd := notes(e.odd)
-	state := ParseNodeState(e.get("State"))
+	state := parseNodeState(e.get("State"))
 	odd.add(state.Odd...)
 	v := fleet.View{
 		Kind:     fleet.Slurm,
 		Node:     e.get("NodeName"),
 		Base:     state.Base,
 		Flags:    state.Flags,
-		Reason:   ParseReason(e.fields["Reason"]),
+		Reason:   parseReason(e.fields["Reason"]),
 		Queues:   words(e.get("Partitions")),
 		GRES:     odd.gres(e.get("Gres")),
 		UsedGRES: odd.gres(e.get("GresUsed")),
@@ -80,14 +80,14 @@ func load(text string) float64 {
 // nodeGPUs counts whole GPUs. The GRES lists know types, so they come first; TRES
 // stands in where the answer has no such list. More in use than there are, as when
 // a node was configured anew under its jobs, is noted and not counted.
-func nodeGPUs(v *fleet.View, cfg, alloc TRES, odd *notes) fleet.GPUCount {
-	total, model := CountGPUs(v.GRES)
+func nodeGPUs(v *fleet.View, cfg, alloc tres, odd *notes) fleet.GPUCount {
+	total, model := countGPUs(v.GRES)
 	if len(v.GRES) == 0 {
-		total, model = CountGPUs(cfg.GRES)
+		total, model = countGPUs(cfg.GRES)
 	}
-	used, _ := CountGPUs(v.UsedGRES)
+	used, _ := countGPUs(v.UsedGRES)
 	if len(v.UsedGRES) == 0 {
-		used, _ = CountGPUs(alloc.GRES)
+		used, _ = countGPUs(alloc.GRES)
 	}
 	if hasMIGOnly(v.GRES) {
 		used = 0 // a bare gres/gpu total counts slices there
@@ -104,7 +104,7 @@ func hasMIGOnly(list []fleet.GRES) bool {
 	mig := false
 	for _, g := range list {
 		switch {
-		case IsMIG(g):
+		case isMIG(g):
 			mig = true
 		case g.Name == "gpu":
 			return false

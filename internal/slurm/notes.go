@@ -21,7 +21,7 @@ func (n *notes) err(key string, err error) {
 }
 
 func (n *notes) time(key, text string) time.Time {
-	t, err := ParseTime(text)
+	t, err := parseTime(text)
 	n.err(key, err)
 	return t
 }
@@ -64,13 +64,13 @@ func (n *notes) hosts(key, list string) []string {
 }
 
 func (n *notes) gres(text string) []fleet.GRES {
-	list, odd := ParseGRES(text)
+	list, odd := parseGRES(text)
 	n.add(odd...)
 	return list
 }
 
-func (n *notes) tres(text string) TRES {
-	t := ParseTRES(text)
+func (n *notes) tres(text string) tres {
+	t := parseTRES(text)
 	n.add(t.Odd...)
 	return t
 }

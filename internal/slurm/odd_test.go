@@ -16,8 +16,8 @@ func TestC46_CountsThatAreNone(t *testing.T) {
 	for _, text := range []string{
 		"gpu:-1", "gpu:h100:-1", "gpu:h100:8X", "gpu:99999999999999999999", "gpu:h100:0x8", "gpu:h100: 8", "gpu:h100:1.5", ":8", "(S:0)",
 	} {
-		list, odd := ParseGRES(text)
-		if n, _ := CountGPUs(list); n != 0 || len(odd) != 1 || len(list) != 1 || list[0].Raw != text {
+		list, odd := parseGRES(text)
+		if n, _ := countGPUs(list); n != 0 || len(odd) != 1 || len(list) != 1 || list[0].Raw != text {
 			t.Errorf("%q: %d GPUs, %+v, odd %q", text, n, list, odd)
 		}
 	}
@@ -26,8 +26,8 @@ func TestC46_CountsThatAreNone(t *testing.T) {
 		"gpu:(null):8(IDX:0-7)": 8, "gpu:h100:8,gpu:a100:4,shard:h100:16,mps:400,gpu:1g.5gb:28": 12, "gres/gpu": 1, "gpu::8": 8,
 		"shard:h100:4(2/4,2/4,0/4),gpu:h100:2(IDX:0-1)": 2,
 	} {
-		list, odd := ParseGRES(text)
-		if n, _ := CountGPUs(list); n != want || len(odd) != 0 {
+		list, odd := parseGRES(text)
+		if n, _ := countGPUs(list); n != want || len(odd) != 0 {
 			t.Errorf("%q: %d GPUs, odd %q", text, n, odd)
 		}
 	}
@@ -35,21 +35,21 @@ func TestC46_CountsThatAreNone(t *testing.T) {
 
 // What follows a parenthesis that was cut off is lost: that is told.
 func TestC44_ParenthesisCutOff(t *testing.T) {
-	list, odd := ParseGRES("gpu:h100:8(S:0-1,shard:h100:16")
-	if n, _ := CountGPUs(list); n != 8 || len(odd) != 1 {
+	list, odd := parseGRES("gpu:h100:8(S:0-1,shard:h100:16")
+	if n, _ := countGPUs(list); n != 8 || len(odd) != 1 {
 		t.Errorf("%+v, odd %q", list, odd)
 	}
 }
 
 func TestC01_UnknownSuffixKeepsTheBase(t *testing.T) {
-	for text, want := range map[string]NodeState{
+	for text, want := range map[string]nodeState{
 		"idle?":      {Base: "IDLE", Flags: []string{"?"}},
 		"mixed&*":    {Base: "MIXED", Flags: []string{"&", "NOT_RESPONDING"}},
 		"DOWN&+":     {Base: "DOWN", Flags: []string{"&"}},
 		"idle%!":     {Base: "IDLE", Flags: []string{"POWERING_DOWN", "POWER_DOWN"}},
 		"down*+dra§": {Base: "DOWN", Flags: []string{"NOT_RESPONDING", "DRA", "§"}},
 	} {
-		got := ParseNodeState(text)
+		got := parseNodeState(text)
 		if got.Base != want.Base || !slices.Equal(got.Flags, want.Flags) {
 			t.Errorf("%q: %+v", text, got)
 		}
@@ -91,11 +91,11 @@ func TestC18_NoValueIsNoNumber(t *testing.T) {
 }
 
 func TestC03_ShortAndJoinedJobStates(t *testing.T) {
-	for text, want := range map[string]JobState{
+	for text, want := range map[string]jobState{
 		"CG": {Base: "COMPLETING"}, "CF": {Base: "RUNNING", Flags: []string{"CONFIGURING"}},
 		"PENDING,REQUEUED": {Base: "PENDING", Flags: []string{"REQUEUED"}}, "running+completing": {Base: "RUNNING", Flags: []string{"COMPLETING"}},
 	} {
-		if got := ParseJobState(text); got.Base != want.Base || !slices.Equal(got.Flags, want.Flags) || len(got.Odd) != 0 {
+		if got := parseJobState(text); got.Base != want.Base || !slices.Equal(got.Flags, want.Flags) || len(got.Odd) != 0 {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}

@@ -30,7 +30,7 @@ func endedSince(jobs []fleet.Job, since time.Time) []fleet.Job {
 
 // names reports whether the record is one that the id stands for. squeue folds
 // waiting tasks that have records of their own into the rest of their array.
-func (id JobID) names(j *fleet.Job) bool {
+func (id jobID) names(j *fleet.Job) bool {
 	switch {
 	case id.Het >= 0:
 		return j.Het != nil && int64(j.Het.Offset) == id.Het
@@ -39,16 +39,16 @@ func (id JobID) names(j *fleet.Job) bool {
 	case j.Array == nil:
 		return false
 	case j.Array.Task >= 0:
-		return id.meets(TaskRange{j.Array.Task, j.Array.Task, 1}) && (!id.Rest || j.Waiting())
+		return id.meets(taskRange{j.Array.Task, j.Array.Task, 1}) && (!id.Rest || j.Waiting())
 	}
-	rest, _, _, err := ParseTasks(j.Array.Tasks)
+	rest, _, _, err := parseTasks(j.Array.Tasks)
 	return err == nil && slices.ContainsFunc(rest, id.meets)
 }
 
 // meets reports whether the id's tasks and those of r lie in the same range; "8_*"
 // has any.
-func (id JobID) meets(r TaskRange) bool {
-	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(t TaskRange) bool {
+func (id jobID) meets(r taskRange) bool {
+	return id.Tasks == nil || slices.ContainsFunc(id.Tasks, func(t taskRange) bool {
 		return t.First <= r.Last && r.First <= t.Last
 	})
 }
@@ -56,7 +56,7 @@ func (id JobID) meets(r TaskRange) bool {
 // owns reports whether the record is the job, or one of the array or het job, that
 // the id is of. What is done to a job is done to these records, so an answer with
 // more than was asked for must not count.
-func (id JobID) owns(j *fleet.Job) bool {
+func (id jobID) owns(j *fleet.Job) bool {
 	return j.RawID == id.Job || j.Array != nil && j.Array.JobID == id.Job || j.Het != nil && j.Het.JobID == id.Job
 }
 
@@ -67,6 +67,6 @@ func ended(j *fleet.Job) bool {
 
 // part reports whether the id names only some of the waiting tasks that the record
 // stands for.
-func (id JobID) part(j *fleet.Job) bool {
+func (id jobID) part(j *fleet.Job) bool {
 	return id.Tasks != nil && j.Array != nil && j.Array.Task < 0 && id.TaskSet() != j.Array.Tasks
 }

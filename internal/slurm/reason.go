@@ -6,10 +6,10 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// ParseReason reads a node's reason as scontrol prints it:
+// parseReason reads a node's reason as scontrol prints it:
 // "text [user@2026-11-30T19:47:55]". The text is a person's and may hold brackets
 // itself. Only exactly "none", "(null)" and nothing at all are no reason.
-func ParseReason(text string) fleet.Reason {
+func parseReason(text string) fleet.Reason {
 	text = strings.TrimSpace(text)
 	switch text {
 	case "", "none", "None", "(null)":
@@ -20,7 +20,7 @@ func ParseReason(text string) fleet.Reason {
 		return fleet.Reason{Text: text}
 	}
 	author, at, ok := cutLast(text[open+1:len(text)-1], "@")
-	when, err := ParseTime(at)
+	when, err := parseTime(at)
 	if !ok || err != nil {
 		return fleet.Reason{Text: text}
 	}
@@ -36,11 +36,11 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// ParsePendingReason reads why a job is in its state: "Resources",
+// parsePendingReason reads why a job is in its state: "Resources",
 // "ReqNodeNotAvail, UnavailableNodes:gpu-node007", "(Priority)", and the sentences
 // that some versions write ("job requeued in held state"), whose code is the
 // sentence with underscores, as scontrol prints it.
-func ParsePendingReason(text string) fleet.PendingReason {
+func parsePendingReason(text string) fleet.PendingReason {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && text != "(null)" {
 		text = text[1 : len(text)-1]

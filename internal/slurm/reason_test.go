@@ -22,7 +22,7 @@ func TestC07_ReasonsOfNodes(t *testing.T) {
 		"None of these work":                            {Text: "None of these work"},
 		"Not responding [slurm@Unknown]":                {Text: "Not responding", Author: "slurm"},
 	} {
-		if got := ParseReason(in); got != want {
+		if got := parseReason(in); got != want {
 			t.Errorf("%q: got %+v, want %+v", in, got, want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestC23_PendingReasons(t *testing.T) {
 		"Nodes required for job are DOWN, DRAINED or reserved": {Code: "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved"},
 		"Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved": {Code: "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved"},
 	} {
-		if got := ParsePendingReason(in); got != want {
+		if got := parsePendingReason(in); got != want {
 			t.Errorf("%q: got %+v, want %+v", in, got, want)
 		}
 	}
@@ -56,7 +56,7 @@ func FuzzParseReason(f *testing.F) {
 	f.Add("a [b] [root@2026-11-30T19:47:55]")
 	f.Add("[]")
 	f.Fuzz(func(t *testing.T, text string) {
-		ParseReason(text)
-		ParsePendingReason(text)
+		parseReason(text)
+		parsePendingReason(text)
 	})
 }

@@ -121,7 +121,7 @@ func socketOwner(path string) string {
 // accounting.
 func (t *rest) role(ctx context.Context, name string, m meta) (fleet.Role, bool) {
 	role, keeps := fleet.RoleUnknown, m.Storage == slurmdbd
-	if CheckUser(name) != nil {
+	if checkUser(name) != nil {
 		return role, keeps
 	}
 	q := request{db: true, path: "/user/" + url.PathEscape(name)}

@@ -85,7 +85,7 @@ func (t *rest) QOS(ctx context.Context) ([]fleet.QOS, error) {
 
 // Node implements Transport.
 func (t *rest) Node(ctx context.Context, name string) (fleet.View, error) {
-	if err := CheckNode(name); err != nil {
+	if err := checkNode(name); err != nil {
 		return fleet.View{}, err
 	}
 	views, err := fetch(ctx, t, request{path: "/node/" + url.PathEscape(name)}, decodeNodeDetails)
@@ -98,7 +98,7 @@ func (t *rest) Node(ctx context.Context, name string) (fleet.View, error) {
 // Job implements Transport. slurmrestd's versions differ in which ids they take, so
 // it is asked for the whole array or het job, and the records are picked here.
 func (t *rest) Job(ctx context.Context, id string) ([]JobDetail, error) {
-	want, err := ParseJobID(id)
+	want, err := parseJobID(id)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (t *rest) Signal(ctx context.Context, id, signal string, batch bool) error 
 	}
 	op := OpCancel
 	if signal != "" {
-		op, err = OpSignal, CheckSignal(signal)
+		op, err = OpSignal, checkSignal(signal)
 		signal = strings.TrimPrefix(strings.ToUpper(signal), "SIG")
 	}
 	if err != nil {

@@ -240,7 +240,7 @@ func (t *rest) updateTargets(ctx context.Context, v int, id string) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	want, err := ParseJobID(id)
+	want, err := parseJobID(id)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// NodeState is the state of a node in parts. No word of the input is dropped.
-type NodeState struct {
+// nodeState is the state of a node in parts. No word of the input is dropped.
+type nodeState struct {
 	Base  string   // fleet.BaseIdle, ...; fleet.BaseUnknown when no base word was told
 	Flags []string // in the order told, without repeats
 	Odd   []string // words nobody here knows; they are in Flags too
@@ -67,12 +67,12 @@ var nodeSuffixes = map[rune]string{
 	'-': fleet.FlagPlanned,
 }
 
-// ParseNodeState reads what scontrol ("MIXED+DRAIN"), sinfo ("down*+drain",
+// parseNodeState reads what scontrol ("MIXED+DRAIN"), sinfo ("down*+drain",
 // "idle~", "draining") and slurmrestd ("mixed" with flags apart, or a list of
 // words) say. Give it every word there is; each may be compound. The first base
 // word is the base, whatever follows is a flag.
-func ParseNodeState(words ...string) NodeState {
-	var s NodeState
+func parseNodeState(words ...string) nodeState {
+	var s nodeState
 	for _, w := range words {
 		for part := range strings.SplitSeq(w, "+") {
 			s.word(part)
@@ -86,7 +86,7 @@ func ParseNodeState(words ...string) NodeState {
 }
 
 // word takes one word with its suffixes; one that nobody here knows is a flag too.
-func (s *NodeState) word(raw string) {
+func (s *nodeState) word(raw string) {
 	w := strings.ToUpper(strings.TrimSpace(raw))
 	word := strings.TrimRightFunc(w, func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' })
 	s.plain(word)
@@ -100,7 +100,7 @@ func (s *NodeState) word(raw string) {
 }
 
 // plain takes one word without suffixes.
-func (s *NodeState) plain(w string) {
+func (s *nodeState) plain(w string) {
 	switch base, isBase := nodeBases[w]; {
 	case w == "":
 	case isBase && s.Base == "":
@@ -118,7 +118,7 @@ func (s *NodeState) plain(w string) {
 }
 
 // implied takes a sinfo word that stands for a drain and a base.
-func (s *NodeState) implied(base string) {
+func (s *nodeState) implied(base string) {
 	if s.Base == "" {
 		s.Base = base
 	}
@@ -126,7 +126,7 @@ func (s *NodeState) implied(base string) {
 }
 
 // unlisted takes a word that is a flag or nothing known.
-func (s *NodeState) unlisted(w string) {
+func (s *nodeState) unlisted(w string) {
 	flag, known := nodeFlags[w]
 	if !known {
 		flag = w
@@ -135,14 +135,14 @@ func (s *NodeState) unlisted(w string) {
 	s.flag(flag)
 }
 
-func (s *NodeState) flag(f string) {
+func (s *nodeState) flag(f string) {
 	if !slices.Contains(s.Flags, f) {
 		s.Flags = append(s.Flags, f)
 	}
 }
 
-// JobState is the state of a job in parts. No word of the input is dropped.
-type JobState struct {
+// jobState is the state of a job in parts. No word of the input is dropped.
+type jobState struct {
 	Base  string
 	Flags []string
 	By    string   // who cancelled it (user or user id), as sacct(1) tells
@@ -184,10 +184,10 @@ var shortFlags = map[string]string{
 	"RD": "RESV_DEL_HOLD", "SE": "SPECIAL_EXIT", "PO": "POWER_UP_NODE",
 }
 
-// ParseJobState reads "RUNNING", a list of words, sacct's "CANCELLED by 64201",
+// parseJobState reads "RUNNING", a list of words, sacct's "CANCELLED by 64201",
 // and squeue's habit to print a flag (COMPLETING) instead of the base.
-func ParseJobState(words ...string) JobState {
-	var s JobState
+func parseJobState(words ...string) jobState {
+	var s jobState
 	for _, w := range words {
 		for part := range strings.FieldsFuncSeq(w, func(r rune) bool { return r == '+' || r == ',' }) {
 			s.word(strings.ToUpper(strings.TrimSpace(part)))
@@ -199,7 +199,7 @@ func ParseJobState(words ...string) JobState {
 	return s
 }
 
-func (s *JobState) word(w string) {
+func (s *jobState) word(w string) {
 	if head, by, ok := strings.Cut(w, " BY "); ok {
 		w, s.By = head, strings.ToLower(strings.TrimSpace(by))
 	}
@@ -225,7 +225,7 @@ func (s *JobState) word(w string) {
 }
 
 // baseOfFlags is the base when only flags were told.
-func (s *JobState) baseOfFlags() string {
+func (s *jobState) baseOfFlags() string {
 	for _, f := range s.Flags {
 		if base := jobFlags[f]; base != "" {
 			return base

@@ -10,7 +10,7 @@ import (
 
 func checkNodeState(t *testing.T, words []string, base string, flags ...string) {
 	t.Helper()
-	s := ParseNodeState(words...)
+	s := parseNodeState(words...)
 	if s.Base != base || !slices.Equal(s.Flags, flags) {
 		t.Errorf("%q: got %s %v, want %s %v", words, s.Base, s.Flags, base, flags)
 	}
@@ -26,7 +26,7 @@ func TestC01_SuffixesOfSinfo(t *testing.T) {
 	checkNodeState(t, []string{"mix#"}, "MIXED", "POWERING_UP")
 	checkNodeState(t, []string{"down*+drain"}, "DOWN", "NOT_RESPONDING", "DRAIN")
 	checkNodeState(t, []string{"alloc$*"}, "ALLOCATED", "MAINTENANCE", "NOT_RESPONDING")
-	if v := (&fleet.View{Base: "IDLE", Flags: ParseNodeState("idle*").Flags}); v.Condition() == fleet.CondFree {
+	if v := (&fleet.View{Base: "IDLE", Flags: parseNodeState("idle*").Flags}); v.Condition() == fleet.CondFree {
 		t.Error("idle* counts as free")
 	}
 }
@@ -41,7 +41,7 @@ func TestC03_CompoundState(t *testing.T) {
 }
 
 func TestC05_UnknownFlagIsKept(t *testing.T) {
-	s := ParseNodeState("IDLE+SHINY_NEW+DRAIN")
+	s := parseNodeState("IDLE+SHINY_NEW+DRAIN")
 	if s.Base != "IDLE" || !slices.Equal(s.Flags, []string{"SHINY_NEW", "DRAIN"}) || len(s.Odd) != 1 {
 		t.Errorf("got %+v", s)
 	}
@@ -60,7 +60,7 @@ func TestC29_DrainInStateFlags(t *testing.T) {
 
 func TestNodeStateWithoutBase(t *testing.T) {
 	for _, in := range []string{"", "DRAIN", "+", "*"} {
-		if s := ParseNodeState(in); s.Base != fleet.BaseUnknown || len(s.Odd) == 0 {
+		if s := parseNodeState(in); s.Base != fleet.BaseUnknown || len(s.Odd) == 0 {
 			t.Errorf("%q: got %+v", in, s)
 		}
 	}
@@ -84,15 +84,15 @@ func TestJobState(t *testing.T) {
 		{[]string{"PD"}, "PENDING", "", ""},
 		{[]string{"OUT_OF_MEMORY"}, "OUT_OF_MEMORY", "", ""},
 	} {
-		s := ParseJobState(c.words...)
+		s := parseJobState(c.words...)
 		if s.Base != c.base || strings.Join(s.Flags, "+") != c.flags || s.By != c.by || len(s.Odd) != 0 {
 			t.Errorf("%q: got %+v", c.words, s)
 		}
 	}
-	if s := ParseJobState("RUNNING", "SHINY"); s.Base != "RUNNING" || len(s.Odd) != 1 || !slices.Contains(s.Flags, "SHINY") {
+	if s := parseJobState("RUNNING", "SHINY"); s.Base != "RUNNING" || len(s.Odd) != 1 || !slices.Contains(s.Flags, "SHINY") {
 		t.Errorf("unknown word: %+v", s)
 	}
-	if s := ParseJobState(""); s.Base != "UNKNOWN" || len(s.Odd) != 1 {
+	if s := parseJobState(""); s.Base != "UNKNOWN" || len(s.Odd) != 1 {
 		t.Errorf("empty: %+v", s)
 	}
 }
@@ -102,7 +102,7 @@ func FuzzParseNodeState(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s := ParseNodeState(text)
+		s := parseNodeState(text)
 		if s.Base == "" {
 			t.Fatal("no base")
 		}
@@ -111,7 +111,7 @@ func FuzzParseNodeState(f *testing.F) {
 				t.Fatalf("flags %q", s.Flags)
 			}
 		}
-		if again := ParseNodeState(append([]string{s.Base}, s.Flags...)...); again.Base != s.Base {
+		if again := parseNodeState(append([]string{s.Base}, s.Flags...)...); again.Base != s.Base {
 			t.Fatalf("%+v read again: %+v", s, again)
 		}
 	})
@@ -122,7 +122,7 @@ func FuzzParseJobState(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if s := ParseJobState(text); s.Base == "" {
+		if s := parseJobState(text); s.Base == "" {
 			t.Fatalf("%+v", s)
 		}
 	})

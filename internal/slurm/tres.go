@@ -10,8 +10,8 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// TRES is a list of trackable resources: "cpu=4,mem=10G,node=1,gres/gpu=8".
-type TRES struct {
+// tres is a list of trackable resources: "cpu=4,mem=10G,node=1,gres/gpu=8".
+type tres struct {
 	CPUs  int
 	MiB   int64
 	Nodes int
@@ -19,10 +19,10 @@ type TRES struct {
 	Odd   []string // parts nobody here understands
 }
 
-// ParseTRES reads a TRES list. Names that gpuctl has no use for (billing, energy,
+// parseTRES reads a TRES list. Names that gpuctl has no use for (billing, energy,
 // licences, ...) are passed over.
-func ParseTRES(text string) TRES {
-	var t TRES
+func parseTRES(text string) tres {
+	var t tres
 	for _, part := range splitTop(text) {
 		name, value, ok := strings.Cut(part, "=")
 		switch {
@@ -35,7 +35,7 @@ func ParseTRES(text string) TRES {
 		case name == "mem":
 			t.MiB = t.memory(part, value)
 		case strings.HasPrefix(name, "gres/"):
-			g, odd := parseGRES(part)
+			g, odd := oneGRES(part)
 			t.GRES = append(t.GRES, g)
 			t.Odd = append(t.Odd, odd...)
 		}
@@ -43,7 +43,7 @@ func ParseTRES(text string) TRES {
 	return t
 }
 
-func (t *TRES) number(part, value string) int64 {
+func (t *tres) number(part, value string) int64 {
 	n, ok := parseCount(value)
 	if !ok {
 		t.Odd = append(t.Odd, fmt.Sprintf("resource %q is not understood", part))
@@ -51,17 +51,17 @@ func (t *TRES) number(part, value string) int64 {
 	return n
 }
 
-func (t *TRES) memory(part, value string) int64 {
-	n, err := ParseMemory(value)
+func (t *tres) memory(part, value string) int64 {
+	n, err := parseMemory(value)
 	if err != nil {
 		t.Odd = append(t.Odd, fmt.Sprintf("resource %q is not understood", part))
 	}
 	return n
 }
 
-// ParseMemory reads "10G", "1000000M", "7812.50G" or a plain number of MiB, and
+// parseMemory reads "10G", "1000000M", "7812.50G" or a plain number of MiB, and
 // gives MiB.
-func ParseMemory(text string) (int64, error) {
+func parseMemory(text string) (int64, error) {
 	num, scale := strings.TrimSpace(text), 1.0
 	if num == "" {
 		return 0, fmt.Errorf("memory %q is not understood", text)
@@ -86,13 +86,13 @@ func ParseMemory(text string) (int64, error) {
 	return int64(f * scale), nil
 }
 
-// ParseGRES reads a list of generic resources in any form Slurm writes:
+// parseGRES reads a list of generic resources in any form Slurm writes:
 // "gpu:h100:8(S:0-1)", "gpu:8(IDX:0-3,7)", "gres/gpu:h100=8", "gres:gpu:1",
 // "shard:16". What it does not understand is kept as an entry that has only Raw,
 // and told in odd.
-func ParseGRES(text string) (list []fleet.GRES, odd []string) {
+func parseGRES(text string) (list []fleet.GRES, odd []string) {
 	for _, part := range splitTop(text) {
-		g, o := parseGRES(part)
+		g, o := oneGRES(part)
 		list = append(list, g)
 		odd = append(odd, o...)
 	}
@@ -132,8 +132,8 @@ func appendPart(parts []string, p string) []string {
 	return append(parts, p)
 }
 
-// parseGRES reads one resource.
-func parseGRES(raw string) (fleet.GRES, []string) {
+// oneGRES reads one resource.
+func oneGRES(raw string) (fleet.GRES, []string) {
 	g, ok := gresOf(raw)
 	odd := []string{fmt.Sprintf("generic resource %q is not understood", raw)}
 	switch {
@@ -253,19 +253,19 @@ func parseIndices(text string) []int {
 // migType finds a MIG profile in a GRES type: "1g.5gb", "nvidia_h100_nvl_1g.12gb".
 var migType = regexp.MustCompile(`(?i)(^|[^0-9a-z])[1-9]g\.?[0-9]+gb`)
 
-// IsMIG reports whether the resource is slices of GPUs rather than whole ones.
-func IsMIG(g fleet.GRES) bool {
+// isMIG reports whether the resource is slices of GPUs rather than whole ones.
+func isMIG(g fleet.GRES) bool {
 	return g.Name == "mig" || g.Name == "gpu" && migType.MatchString(g.Type)
 }
 
-// CountGPUs counts the whole GPUs in a list and names their model ("mixed" when
+// countGPUs counts the whole GPUs in a list and names their model ("mixed" when
 // several). A total without type includes what is listed by type, so the two are
 // never added; MIG slices are taken out of it. Shards and MPS shares are no GPUs.
-func CountGPUs(list []fleet.GRES) (n int, model string) {
+func countGPUs(list []fleet.GRES) (n int, model string) {
 	var generic, typed, slices int64
 	for _, g := range list {
 		switch {
-		case IsMIG(g):
+		case isMIG(g):
 			slices = addCount(slices, g.Count)
 		case g.Name != "gpu":
 		case g.Type == "":

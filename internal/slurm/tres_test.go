@@ -10,7 +10,7 @@ import (
 
 func checkGRES(t *testing.T, text string, want ...fleet.GRES) {
 	t.Helper()
-	got, odd := ParseGRES(text)
+	got, odd := parseGRES(text)
 	if len(odd) != 0 {
 		t.Errorf("%s: odd %q", text, odd)
 	}
@@ -24,8 +24,8 @@ func checkGRES(t *testing.T, text string, want ...fleet.GRES) {
 
 func checkGPUs(t *testing.T, text string, n int, model string) {
 	t.Helper()
-	list, _ := ParseGRES(text)
-	if got, m := CountGPUs(list); got != n || m != model {
+	list, _ := parseGRES(text)
+	if got, m := countGPUs(list); got != n || m != model {
 		t.Errorf("%s: got %d %q, want %d %q", text, got, m, n, model)
 	}
 }
@@ -53,7 +53,7 @@ func TestC48_TypelessWithSockets(t *testing.T) {
 
 func TestC49_NullIsNone(t *testing.T) {
 	for _, none := range []string{"(null)", "", "N/A", " "} {
-		if list, odd := ParseGRES(none); list != nil || odd != nil {
+		if list, odd := parseGRES(none); list != nil || odd != nil {
 			t.Errorf("%q: got %v %v", none, list, odd)
 		}
 	}
@@ -82,29 +82,29 @@ func TestGPUsAreNotDoubled(t *testing.T) {
 }
 
 func TestTRES(t *testing.T) {
-	got := ParseTRES("cpu=4,mem=10G,node=2,billing=4,gres/gpu=16,gres/gpu:h100=16,license/x=1")
+	got := parseTRES("cpu=4,mem=10G,node=2,billing=4,gres/gpu=16,gres/gpu:h100=16,license/x=1")
 	if got.CPUs != 4 || got.MiB != 10240 || got.Nodes != 2 || len(got.GRES) != 2 || got.Odd != nil {
 		t.Errorf("got %+v", got)
 	}
-	if n, model := CountGPUs(got.GRES); n != 16 || model != "h100" {
+	if n, model := countGPUs(got.GRES); n != 16 || model != "h100" {
 		t.Errorf("got %d %q", n, model)
 	}
 	for in, want := range map[string]int64{"7812.50G": 8000000, "1000000M": 1000000, "512": 512, "2T": 2 << 20, "2048K": 2} {
-		if got, err := ParseMemory(in); got != want || err != nil {
+		if got, err := parseMemory(in); got != want || err != nil {
 			t.Errorf("%s: got %d, %v", in, got, err)
 		}
 	}
-	if got := ParseTRES("cpu=4,what,mem=lots"); got.CPUs != 4 || len(got.Odd) != 2 {
+	if got := parseTRES("cpu=4,what,mem=lots"); got.CPUs != 4 || len(got.Odd) != 2 {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestOddGRESIsKeptRaw(t *testing.T) {
-	list, odd := ParseGRES("gpu:h100:8,:::,gpu=many,shard:4")
+	list, odd := parseGRES("gpu:h100:8,:::,gpu=many,shard:4")
 	if len(list) != 4 || len(odd) != 2 || list[1].Raw != ":::" || list[2].Name != "" {
 		t.Errorf("got %+v %q", list, odd)
 	}
-	if n, _ := CountGPUs(list); n != 8 {
+	if n, _ := countGPUs(list); n != 8 {
 		t.Errorf("counted %d", n)
 	}
 }
@@ -114,13 +114,13 @@ func FuzzParseGRES(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, _ := ParseGRES(text)
+		list, _ := parseGRES(text)
 		for _, g := range list {
 			if g.Raw == "" || g.Count < 0 {
 				t.Fatalf("%+v", g)
 			}
 		}
-		if n, _ := CountGPUs(list); n < 0 {
+		if n, _ := countGPUs(list); n < 0 {
 			t.Fatalf("%d GPUs", n)
 		}
 	})
@@ -130,7 +130,7 @@ func FuzzParseTRES(f *testing.F) {
 	f.Add("cpu=4,mem=7812.50G,gres/gpu=8")
 	f.Add("mem=NaN,cpu=1e9,node=9999999999999G")
 	f.Fuzz(func(t *testing.T, text string) {
-		if r := ParseTRES(text); r.MiB < 0 || r.CPUs < 0 || r.Nodes < 0 {
+		if r := parseTRES(text); r.MiB < 0 || r.CPUs < 0 || r.Nodes < 0 {
 			t.Fatalf("%+v", r)
 		}
 	})
