@@ -7,6 +7,14 @@ import (
 	"sync"
 )
 
+const (
+	// maxSessions is how many commands run at once: below the default of 10 in
+	// sshd_config(5).
+	maxSessions = 8
+	// maxOutput is how many bytes of standard output Run takes.
+	maxOutput = 64 << 20
+)
+
 // Conn is the connection to one host: made on first use, shared by everything that
 // goes there, and made again after it was lost.
 type Conn struct {
@@ -15,6 +23,7 @@ type Conn struct {
 	ctx  context.Context // ends with stop
 	quit context.CancelFunc
 	work sync.WaitGroup
+	most int64 // bytes of standard output that Run takes
 
 	mu   sync.Mutex
 	live *link
@@ -30,13 +39,7 @@ type attempt struct {
 }
 
 func newConn(p *Pool, h Host) *Conn {
-	if h.MaxSessions <= 0 {
-		h.MaxSessions = defaultSessions
-	}
-	if h.MaxOutput <= 0 {
-		h.MaxOutput = defaultOutput
-	}
-	c := &Conn{pool: p, host: h}
+	c := &Conn{pool: p, host: h, most: maxOutput}
 	c.ctx, c.quit = context.WithCancel(context.Background())
 	return c
 }
@@ -135,7 +138,7 @@ func (c *Conn) try(a *attempt) {
 		client.Close()
 		a.err = fmt.Errorf("%s: %w", c.host.Alias, ErrClosed)
 	default:
-		l := newLink(client, c.host.MaxSessions)
+		l := newLink(client)
 		a.link, c.live = l, l
 		c.work.Go(l.watch)
 		c.work.Go(func() { l.keepAlive(t.alive, t.aliveMax, c.work.Go) })

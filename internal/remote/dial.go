@@ -93,7 +93,6 @@ func checkJumps(t target) error {
 func (h Host) through(jumps []hop) Host {
 	last := jumps[len(jumps)-1]
 	h.Alias, h.User, h.Port = last.host, last.user, last.port
-	h.MaxSessions, h.MaxOutput = 0, 0
 	before := make([]string, len(jumps)-1)
 	for i, j := range jumps[:len(jumps)-1] {
 		before[i] = j.String()

@@ -2,7 +2,7 @@
 // over SSH and without the ssh program.
 //
 //	Pool ── Conn (one a host) ── link (one TCP connection, made on first use)
-//	                                ├── Run, Start: at most MaxSessions at once, the rest queue
+//	                                ├── Run, Start: at most 8 at once, the rest queue
 //	                                ├── DialUnix, DialTCP: sockets behind the host
 //	                                └── keep-alive
 //

@@ -21,8 +21,8 @@ type link struct {
 	why  error // why it ended; set before done is closed
 }
 
-func newLink(client *ssh.Client, sessions int) *link {
-	return &link{client: client, slots: make(chan struct{}, sessions), done: make(chan struct{})}
+func newLink(client *ssh.Client) *link {
+	return &link{client: client, slots: make(chan struct{}, maxSessions), done: make(chan struct{})}
 }
 
 // watch ends the link when its connection ends.

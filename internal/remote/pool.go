@@ -57,7 +57,7 @@ func (p *Pool) forget(c *Conn) {
 	}
 }
 
-// key tells hosts apart; the limits are no part of it.
+// key tells hosts apart.
 func (h Host) key() string {
 	return fmt.Sprintf("%q %q %d %q %q %q %q", h.Alias, h.User, h.Port, h.ConfigFile,
 		strings.Join(h.IdentityFiles, "\x00"), strings.Join(h.KnownHosts, "\x00"), h.jump)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -40,12 +41,12 @@ func (r *resolver) address() error {
 	if err := validHost(t.host); err != nil {
 		return err
 	}
-	t.user = firstOf(r.t.from.User, r.setting("user"), r.cfg.localUser)
+	t.user = cmp.Or(r.t.from.User, r.setting("user"), r.cfg.localUser)
 	if t.user == "" {
 		return errors.New("no user name is known: set one")
 	}
 	t.port = r.t.from.Port
-	if p := firstOf(r.setting("port"), "22"); t.port == 0 {
+	if p := cmp.Or(r.setting("port"), "22"); t.port == 0 {
 		var err error
 		if t.port, err = parsePort(p); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (r *resolver) identities() error {
 // agent finds the agent's socket. IdentityAgent may name a socket, an environment
 // variable, SSH_AUTH_SOCK as a word, or none.
 func (r *resolver) agent() error {
-	v := firstOf(r.setting("identityagent"), "SSH_AUTH_SOCK")
+	v := cmp.Or(r.setting("identityagent"), "SSH_AUTH_SOCK")
 	switch {
 	case strings.EqualFold(v, "none"):
 		return nil
@@ -190,7 +191,7 @@ func (r *resolver) expand(s string) (string, error) {
 	tokens := map[byte]string{
 		'%': "%", 'd': r.cfg.home, 'h': t.host, 'n': t.from.Alias, 'p': strconv.Itoa(t.port), 'r': t.user,
 		'u': r.cfg.localUser, 'i': strconv.Itoa(os.Getuid()), 'L': short, 'l': hostname,
-		'k': firstOf(t.hostKeyAlias, t.from.Alias),
+		'k': cmp.Or(t.hostKeyAlias, t.from.Alias),
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -218,13 +219,4 @@ func (r *resolver) expand(s string) (string, error) {
 		}
 	}
 	return b.String(), nil
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -28,7 +28,7 @@ const stderrKept = 64 << 10
 func (c *Conn) Run(ctx context.Context, argv []string) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := &capture{max: c.host.MaxOutput, full: func() { cancel(ErrTooLarge) }}
+	out := &capture{max: c.most, full: func() { cancel(ErrTooLarge) }}
 	errs := &capture{max: stderrKept}
 	p, err := c.start(ctx, argv, func(s *ssh.Session) error {
 		s.Stdout, s.Stderr = out, errs

@@ -71,12 +71,12 @@ func TestOneConnectionServesEverything(t *testing.T) {
 			}
 		})
 	}
-	for range defaultSessions {
+	for range maxSessions {
 		<-full
 	}
 	close(block)
 	wg.Wait()
-	if logins, peak := s.counts(); logins != 1 || peak > defaultSessions {
+	if logins, peak := s.counts(); logins != 1 || peak > maxSessions {
 		t.Errorf("%d logins, %d sessions at once", logins, peak)
 	}
 }
@@ -136,11 +136,8 @@ func TestOutputLimit(t *testing.T) {
 			}
 		}
 	})
-	h := c.host
-	h.MaxOutput, h.Alias = 1<<20, "localhost"
-	h.KnownHosts = []string{writeFile(t, "known_hosts", strings.ReplaceAll(readFile(t, c.host.KnownHosts[0]), "127.0.0.1", "localhost"))}
-	small := c.pool.Conn(h)
-	_, err := small.Run(t.Context(), []string{"squeue"})
+	c.most = 1 << 20
+	_, err := c.Run(t.Context(), []string{"squeue"})
 	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "1048576") {
 		t.Errorf("got %v", err)
 	}
@@ -148,7 +145,7 @@ func TestOutputLimit(t *testing.T) {
 		ch.Write(make([]byte, 1<<20))
 		return 0
 	})
-	if r := mustRun(t, small, "squeue"); len(r.Stdout) != 1<<20 {
+	if r := mustRun(t, c, "squeue"); len(r.Stdout) != 1<<20 {
 		t.Errorf("an answer of just the limit came with %d bytes", len(r.Stdout))
 	}
 }

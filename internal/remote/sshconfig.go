@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -188,14 +189,7 @@ func (c *sshConfig) criterion(name string, patterns []string) (ok, known bool) {
 	case "originalhost":
 		return matchPatterns(patterns, c.alias), true
 	case "user":
-		user := c.user
-		if user == "" {
-			user = c.out.value("user")
-		}
-		if user == "" {
-			user = c.localUser
-		}
-		return matchPatterns(patterns, user), true
+		return matchPatterns(patterns, cmp.Or(c.user, c.out.value("user"), c.localUser)), true
 	case "localuser":
 		return matchPatterns(patterns, c.localUser), true
 	}

@@ -25,11 +25,6 @@ type Host struct {
 	// the jump hosts as well.
 	IdentityFiles []string
 	KnownHosts    []string
-	// MaxSessions is how many commands run at once, 8 unless set: below the
-	// default of 10 in sshd_config(5).
-	MaxSessions int
-	// MaxOutput limits standard output of Run in bytes, 64 MiB unless set.
-	MaxOutput int64
 	// jump overrides ProxyJump, for the hops of a chain.
 	jump string
 }
@@ -43,8 +38,6 @@ func (h Host) Through(jump string) Host {
 
 // Defaults that ssh_config(5) leaves open or that suit a console better.
 const (
-	defaultSessions = 8
-	defaultOutput   = 64 << 20
 	defaultTimeout  = 10 * time.Second
 	defaultAlive    = 15 * time.Second
 	defaultAliveMax = 3
