@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -107,6 +108,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 		}
 	}
 	debug.SetGCPercent(lean)
+	runtime.GOMAXPROCS(1) // one reading a second: waking further threads costs more than the work
 	logger, err := a.agentLog(f)
 	if err != nil {
 		return err

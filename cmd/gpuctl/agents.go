@@ -21,8 +21,7 @@ func (a agents) Request(ctx context.Context, node string, r wire.Request) (wire.
 		return wire.Reply{}, fmt.Errorf("%s: %w", node, client.ErrNoAgent)
 	}
 	result, err := c.Request(ctx, r, nil)
-	var refused *client.ReplyError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*client.ReplyError](err); ok {
 		return wire.Reply{ID: r.ID, Code: refused.Code, Error: refused.Text}, nil
 	}
 	return wire.Reply{ID: r.ID, Result: result}, err

@@ -95,8 +95,7 @@ func TestServerAllowsFewerSessions(t *testing.T) {
 	}
 	wg.Wait()
 	s.set(func() { s.sessions = 0 })
-	c.Close()
-	_, err := c.pool.Conn(c.host).Run(t.Context(), []string{"true"})
+	_, err := newPool(t, Options{}).Conn(c.host).Run(t.Context(), []string{"true"})
 	if !errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) {
 		t.Errorf("no session at all: %v", err)
 	}

@@ -116,7 +116,7 @@ func TestC15_QueueCutShort(t *testing.T) {
 	header := len(queueText())
 	for cut := range len(whole) - 1 {
 		jobs, err := textQueue(whole[:cut])
-		onBoundary := cut >= header && (strings.HasSuffix(whole[:cut], recordSep+"\n"))
+		onBoundary := cut >= header && strings.HasSuffix(whole[:cut], recordSep+"\n")
 		if (err == nil) != onBoundary || err != nil && !errors.Is(err, ErrDecode) {
 			t.Fatalf("cut at %d: %d jobs, %v", cut, len(jobs), err)
 		}

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -183,7 +184,7 @@ func complaints(stderr string) (slurms, all string) {
 // Invalid user id" does, which comes with an exit code of 0.
 func isRefusal(line string) bool {
 	return slices.ContainsFunc(sayings, func(s saying) bool {
-		return s.class == ErrDenied && strings.HasSuffix(line, s.words)
+		return errors.Is(s.class, ErrDenied) && strings.HasSuffix(line, s.words)
 	})
 }
 

@@ -265,7 +265,8 @@ func TestNobodyReachedIsNoSuccess(t *testing.T) {
 	}{
 		{0, fleet.SourceDown}, // it never answered
 		{2, fleet.SourceLive},
-		{0, fleet.SourceStale}, {0, fleet.SourceDown},
+		{0, fleet.SourceStale},
+		{0, fleet.SourceDown},
 		{1, fleet.SourceLive},
 	}
 	src := &scripted{name: "agents", do: func(ctx context.Context, _ int, sink Sink) error {

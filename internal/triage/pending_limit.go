@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,18 +80,16 @@ func explainLimit(j *fleet.Job, s *fleet.Snapshot) (Explanation, bool) {
 
 // resource spells what is limited: "GRESRunMinutes" is GPUs by time.
 func resource(code string) string {
-	name, ok := code, false
+	name, words := code, ""
 	for _, by := range []struct{ suffix, words string }{
-		{"RunMinutes", " times minutes still to run"}, {"Minutes", " times minutes"}, {"", ""},
+		{"RunMinutes", " times minutes still to run"}, {"Minutes", " times minutes"},
 	} {
-		if name, ok = strings.CutSuffix(code, by.suffix); ok {
-			if word := resources[name]; word != "" {
-				return word + by.words
-			}
-			return name + by.words
+		if cut, ok := strings.CutSuffix(code, by.suffix); ok {
+			name, words = cut, by.words
+			break
 		}
 	}
-	return name
+	return cmp.Or(resources[name], name) + words
 }
 
 // numbers adds the limit and what is held, where the QOS tells them.
@@ -180,6 +179,6 @@ func explainPartitionState(state string) explainer {
 	}
 }
 
-func explainReservation(j *fleet.Job, _ *fleet.Snapshot) Explanation {
+func explainReservation(*fleet.Job, *fleet.Snapshot) Explanation {
 	return waits("waits for its reservation to begin", "it starts when the reservation does")
 }

@@ -93,8 +93,10 @@ func TestExplainPendingWords(t *testing.T) {
 		operator bool
 	}{
 		"resources": {pending("Resources", ""), "waits for 64 GPUs: 16 free in gpu (8 out of service)", "it starts when", false},
-		"estimate": {with(pending("Resources", ""), func(j *fleet.Job) { j.EstStart, j.SchedNodes = now, "n[1-2]" }),
-			"waits for 64 GPUs", "expects to start it at 2026-11-30 14:00Z on n[1-2]", false},
+		"estimate": {
+			with(pending("Resources", ""), func(j *fleet.Job) { j.EstStart, j.SchedNodes = now, "n[1-2]" }),
+			"waits for 64 GPUs", "expects to start it at 2026-11-30 14:00Z on n[1-2]", false,
+		},
 		"no gpus":  {with(pending("Priority", ""), func(j *fleet.Job) { j.GPUs.Wanted, j.NodeCount = 0, 3 }), "waits for 3 nodes; jobs with a higher priority", "priority", false},
 		"qos gres": {pending("QOSMaxGRESPerUser", ""), "GPUs or other GRES of one user, and that is reached (QOSMaxGRESPerUser): at most 32 GPUs in QOS normal, alice holds 24", "earlier jobs", false},
 		"qos jobs": {pending("QOSMaxJobsPerUserLimit", ""), "at most 4 running jobs in QOS normal", "", false},
@@ -102,13 +104,17 @@ func TestExplainPendingWords(t *testing.T) {
 		"per job":  {pending("QOSMaxGRESPerJob", ""), "asks for more GPUs or other GRES than the QOS allows one job", "asks for less", true},
 		"minutes":  {pending("AssocGrpCPURunMinutesLimit", ""), "the account limits the CPUs times minutes still to run of all its jobs together", "", false},
 		"minimum":  {pending("QOSMinGRES", ""), "asks for fewer GPUs or other GRES than the QOS wants", "", true},
-		"unavailable": {pending("ReqNodeNotAvail", "UnavailableNodes:n[2-3],x1"),
-			"needs nodes that are not available: n2 DOWN+NOT_RESPONDING (Not responding), n3 MIXED, x1 not known", "undrain", true},
+		"unavailable": {
+			pending("ReqNodeNotAvail", "UnavailableNodes:n[2-3],x1"),
+			"needs nodes that are not available: n2 DOWN+NOT_RESPONDING (Not responding), n3 MIXED, x1 not known", "undrain", true,
+		},
 		"many":     {pending("ReqNodeNotAvail", "UnavailableNodes:x[1-9]"), "and 4 more", "", false},
 		"reserved": {pending("ReqNodeNotAvail", "May be reserved for other job"), "may be reserved", "", false},
 		"bare":     {with(pending("ReqNodeNotAvail", ""), func(j *fleet.Job) { j.ReqNodes = "n9" }), "in use, reserved or out of service", "n9", false},
-		"depends": {with(pending("Dependency", ""), func(j *fleet.Job) { j.Dependency = "afterok:1(unfulfilled):9,after:7+10,singleton" }),
-			"waits for other jobs: afterok 1 (RUNNING), afterok 9, after 7 (FAILED)", "", false},
+		"depends": {
+			with(pending("Dependency", ""), func(j *fleet.Job) { j.Dependency = "afterok:1(unfulfilled):9,after:7+10,singleton" }),
+			"waits for other jobs: afterok 1 (RUNNING), afterok 9, after 7 (FAILED)", "", false,
+		},
 		"never":    {with(pending("DependencyNeverSatisfied", ""), func(j *fleet.Job) { j.Dependency = "afterok:7(failed)" }), "can never start", "dependency=", true},
 		"begin":    {with(pending("BeginTime", ""), func(j *fleet.Job) { j.Restarts, j.Eligible = 1, now }), "2026-11-30 14:00:00Z: Slurm waits two minutes after a requeue", "--now", false},
 		"array":    {with(pending("JobArrayTaskLimit", ""), func(j *fleet.Job) { j.Array = &fleet.ArrayRef{JobID: 8, Limit: 2} }), "at most 2 tasks", "jobid=8", false},

@@ -43,7 +43,7 @@ func (m *Model) parse(verb actions.Verb, words []string) (req actions.Request, g
 			cluster = value
 			continue
 		}
-		if err := setOption(&req.Options, name, value); err != nil {
+		if err = setOption(&req.Options, name, value); err != nil {
 			return req, given, fmt.Errorf("--%s: %w", name, err)
 		}
 	}

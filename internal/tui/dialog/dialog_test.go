@@ -98,8 +98,10 @@ func drainPlan(guard actions.Guard, nodes int) *actions.Plan {
 		}
 		p.Targets = append(p.Targets, actions.TargetPlan{Target: target, Fate: fate, Why: why, Before: "MIXED"})
 		if fate == actions.FateAct {
-			p.Steps = append(p.Steps, actions.Step{N: len(p.Steps) + 1, Name: "drain", Target: target,
-				Command: "scontrol update NodeName=" + name + " State=DRAIN Reason=\"XID 79\"", Expect: "DRAIN on " + name})
+			p.Steps = append(p.Steps, actions.Step{
+				N: len(p.Steps) + 1, Name: "drain", Target: target,
+				Command: "scontrol update NodeName=" + name + " State=DRAIN Reason=\"XID 79\"", Expect: "DRAIN on " + name,
+			})
 		}
 	}
 	return p

@@ -22,11 +22,13 @@ func open(t *testing.T, text string) *Palette {
 	}
 	p := New(th)
 	p.Open([]Command{
-		{Name: "drain", Args: "NODE... --reason TEXT", Help: "take nodes out of service",
+		{
+			Name: "drain", Args: "NODE... --reason TEXT", Help: "take nodes out of service",
 			Complete: func(words []string, _ string) []string {
 				all := []string{"gpu-node001", "gpu-node002", "--reason", "odd name"}
 				return slices.DeleteFunc(all, func(w string) bool { return slices.Contains(words, w) })
-			}},
+			},
+		},
 		{Name: "undrain", Args: "NODE...", Help: "give nodes back", Off: "ai_cluster is stale"},
 		{Name: "release", Help: "let held jobs start"},
 		{Name: "requeue", Help: "put jobs back in the queue"},

@@ -26,16 +26,20 @@ func columns() []Column[node] {
 		return func(n node) Cell { return Cell{Text: f(n)} }
 	}
 	return []Column[node]{
-		{ID: "name", Title: "NODE", Min: 6, Cell: text(func(n node) string { return n.name }),
-			Compare: func(a, b node) int { return cmp.Compare(a.name, b.name) }},
+		{
+			ID: "name", Title: "NODE", Min: 6, Cell: text(func(n node) string { return n.name }),
+			Compare: func(a, b node) int { return cmp.Compare(a.name, b.name) },
+		},
 		{ID: "state", Title: "STATE", NeverCut: true, Priority: 1, Cell: func(n node) Cell {
 			if n.state != "IDLE" {
 				return Cell{n.state, theme.Draining}
 			}
 			return Cell{n.state, theme.Free}
 		}, Compare: func(a, b node) int { return cmp.Compare(a.state, b.state) }},
-		{ID: "gpus", Title: "GPUS", Align: Right, Priority: 2, Cell: text(func(n node) string { return fmt.Sprint(n.gpus) }),
-			Compare: func(a, b node) int { return a.gpus - b.gpus }},
+		{
+			ID: "gpus", Title: "GPUS", Align: Right, Priority: 2, Cell: text(func(n node) string { return fmt.Sprint(n.gpus) }),
+			Compare: func(a, b node) int { return a.gpus - b.gpus },
+		},
 		{ID: "note", Title: "NOTE", Min: 8, Max: 30, Priority: 3, Cell: text(func(n node) string { return n.note })},
 		{ID: "extra", Title: "EXTRA", Hidden: true, Priority: 4, Cell: text(func(n node) string { return "extra " + n.name })},
 	}

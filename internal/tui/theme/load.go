@@ -86,7 +86,7 @@ func load(name string, user fs.FS, seen []string) (*Theme, error) {
 		return nil, err
 	}
 	var f file
-	if err := yaml.UnmarshalStrict(data, &f); err != nil {
+	if err = yaml.UnmarshalStrict(data, &f); err != nil {
 		return nil, fmt.Errorf("theme %s: %w", name, err)
 	}
 	t, err := base(name, f.Base, user, append(seen, name))

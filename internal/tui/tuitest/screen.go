@@ -124,7 +124,7 @@ func (s *Screen) Resize(width, height int) {
 }
 
 // Ended tells whether the program has quit by itself, and with what.
-func (s *Screen) Ended() (final tea.Model, err error, ended bool) { //nolint:revive // the error is a value here
+func (s *Screen) Ended() (final tea.Model, err error, ended bool) {
 	select {
 	case <-s.done:
 		return s.final, s.err, true

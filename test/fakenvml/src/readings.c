@@ -71,6 +71,26 @@ API nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilizat
 	return r != NVML_SUCCESS ? r : reading(device, "util", 0, &u->gpu);
 }
 
+/* What other monitors (nvtop) cannot do without; gpuctl asks none of it. */
+static nvmlReturn_t engine(nvmlDevice_t device, unsigned int *utilization, unsigned int *period)
+{
+	*utilization = 0;
+	*period = 167000; /* microseconds */
+	return mig_enabled(device.handle->index) ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+}
+
+API nvmlReturn_t nvmlDeviceGetEncoderUtilization(nvmlDevice_t device, unsigned int *utilization, unsigned int *period)
+{
+	ENTER(device.handle->index);
+	return engine(device, utilization, period);
+}
+
+API nvmlReturn_t nvmlDeviceGetDecoderUtilization(nvmlDevice_t device, unsigned int *utilization, unsigned int *period)
+{
+	ENTER(device.handle->index);
+	return engine(device, utilization, period);
+}
+
 static nvmlReturn_t memory(nvmlDevice_t device, unsigned long long *total, unsigned long long *used)
 {
 	long long mib;
