@@ -61,7 +61,15 @@ func (c *Conn) Connect(ctx context.Context) error {
 	return err
 }
 
-// stop ends the connection, everything that runs on it and all goroutines, for good.
+// Close ends the connection, everything that runs on it, whoever uses it, and all
+// goroutines. It does not come back: the Pool makes a new Conn when asked.
+func (c *Conn) Close() error {
+	c.pool.forget(c)
+	c.stop()
+	c.work.Wait()
+	return nil
+}
+
 func (c *Conn) stop() {
 	c.mu.Lock()
 	c.end = true
@@ -79,8 +87,7 @@ func (c *Conn) closed() bool {
 	return c.end
 }
 
-// spawn runs f as a goroutine that the Pool's Close waits for. After stop it runs
-// nothing.
+// spawn runs f as a goroutine that Close waits for. After Close it runs nothing.
 func (c *Conn) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,6 +16,6 @@
 // A lost connection is made anew on next use, with the configuration, the keys and
 // the address read again. A command that may have begun is never sent twice.
 //
-// Everything is safe for concurrent use. Close of a Pool returns when all goroutines
-// have ended. The package imports x/crypto/ssh only.
+// Everything is safe for concurrent use. Close of a Conn or Pool returns when all
+// goroutines have ended. The package imports x/crypto/ssh only.
 package remote

@@ -49,6 +49,14 @@ func (p *Pool) Conn(h Host) *Conn {
 	return c
 }
 
+func (p *Pool) forget(c *Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if key := c.host.key(); p.conns[key] == c {
+		delete(p.conns, key)
+	}
+}
+
 // key tells hosts apart.
 func (h Host) key() string {
 	return fmt.Sprintf("%q %q %d %q %q %q %q", h.Alias, h.User, h.Port, h.ConfigFile,

@@ -95,7 +95,8 @@ func TestServerAllowsFewerSessions(t *testing.T) {
 	}
 	wg.Wait()
 	s.set(func() { s.sessions = 0 })
-	_, err := newPool(t, Options{}).Conn(c.host).Run(t.Context(), []string{"true"})
+	c.Close()
+	_, err := c.pool.Conn(c.host).Run(t.Context(), []string{"true"})
 	if !errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) {
 		t.Errorf("no session at all: %v", err)
 	}
