@@ -103,9 +103,8 @@ func TestFilter(t *testing.T) {
 		"one of targets":  {Filter{Target: "gn018"}, 1},
 		"user":            {Filter{User: "alice"}, 2},
 		"other user":      {Filter{User: "bob"}, 0},
-		"plan":            {Filter{Plan: "p2"}, 1},
 		"verb":            {Filter{Verb: actions.Undrain}, 1},
-		"together":        {Filter{Verb: actions.Undrain, Plan: "p1"}, 0},
+		"together":        {Filter{Verb: actions.Undrain, Target: "gn017"}, 0},
 	} {
 		if got := read(t, l, time.Time{}, c.filter); len(got) != c.want {
 			t.Errorf("%s: %d records, want %d", name, len(got), c.want)

@@ -126,15 +126,3 @@ func TestTable(t *testing.T) {
 		t.Errorf("no line %q in\n%s", want, b.String())
 	}
 }
-
-func TestWriteJSONIsReadAgain(t *testing.T) {
-	var b strings.Builder
-	records := shift(t)
-	if err := WriteJSON(&b, records); err != nil {
-		t.Fatal(err)
-	}
-	again, bad := parse([]byte(b.String()))
-	if diff := cmp.Diff(records, again); diff != "" || bad > 0 {
-		t.Errorf("%d bad, %s", bad, diff)
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +19,6 @@ type Filter struct {
 	Cluster string
 	Target  string
 	User    string
-	Plan    string
 	Verb    actions.Verb
 }
 
@@ -28,7 +26,6 @@ func (f Filter) match(r *Record) bool {
 	return (f.Cluster == "" || slices.Contains(strings.Split(r.Cluster, "+"), f.Cluster)) &&
 		(f.Target == "" || r.Target.Name == f.Target || slices.Contains(r.Targets, f.Target)) &&
 		(f.User == "" || r.Who.User == f.User || r.Who.Sudo == f.User) &&
-		(f.Plan == "" || r.Plan == f.Plan) &&
 		(f.Verb == "" || r.Verb == f.Verb)
 }
 
@@ -78,17 +75,6 @@ func parse(data []byte) (records []Record, bad int) {
 		records = append(records, r)
 	}
 	return records, bad
-}
-
-// WriteJSON writes the records as JSON lines, as they are in the log.
-func WriteJSON(w io.Writer, records []Record) error {
-	enc := json.NewEncoder(w)
-	for i := range records {
-		if err := enc.Encode(&records[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Touched implements actions.Auditor. What was refused took no node away.

@@ -18,8 +18,7 @@ func signalName(s string) string {
 	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(s)), "SIG")
 }
 
-func checkCancel(p *planner) { checkSignal(p) }
-
+// checkSignal refuses what scancel(1) would not know.
 func checkSignal(p *planner) {
 	s := signalName(p.req.Options.Signal)
 	if s != "" && !slices.Contains(signals, s) {

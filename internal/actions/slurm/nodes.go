@@ -8,9 +8,9 @@ import (
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
-// ReasonPrefix starts every drain reason that gpuctl writes, so that people, health
+// reasonPrefix starts every drain reason that gpuctl writes, so that people, health
 // checks and operators can tell whose drain it is.
-const ReasonPrefix = "gpuctl:"
+const reasonPrefix = "gpuctl:"
 
 func checkDrain(p *planner) {
 	needAdministrator(p)
@@ -30,7 +30,7 @@ func (p *planner) drainReason() string {
 	if who == "" {
 		who = p.hello.User
 	}
-	r := ReasonPrefix + who + ": " + strings.TrimSpace(strings.TrimPrefix(text, ReasonPrefix+who+":"))
+	r := reasonPrefix + who + ": " + strings.TrimSpace(strings.TrimPrefix(text, reasonPrefix+who+":"))
 	if t := strings.TrimSpace(p.req.Options.Ticket); t != "" {
 		r += " [" + t + "]"
 	}
@@ -84,22 +84,12 @@ func (p *planner) tellJobsHere(node string) {
 		}
 		words = append(words, describe(j))
 	}
-	p.note("draining stops nothing: %s on %s until %s by itself (%s)",
-		plural(len(jobs), "job")+" "+stay(len(jobs)), node, end(len(jobs)), strings.Join(words, "; "))
-}
-
-func stay(n int) string {
-	if n == 1 {
-		return "stays"
+	stay, end := "stay", "each ends"
+	if len(jobs) == 1 {
+		stay, end = "stays", "it ends"
 	}
-	return "stay"
-}
-
-func end(n int) string {
-	if n == 1 {
-		return "it ends"
-	}
-	return "each ends"
+	p.note("draining stops nothing: %s %s on %s until %s by itself (%s)",
+		plural(len(jobs), "job"), stay, node, end, strings.Join(words, "; "))
 }
 
 // undrain returns a node to service.
@@ -129,7 +119,7 @@ func (p *planner) warnBeforeResume(node string, v *fleet.View) {
 		p.warn("%s was drained by Slurm because a step could not be killed: look for the process that hangs (usually on I/O) before it takes work again", node)
 	case strings.Contains(text, "count reported lower than configured"):
 		p.warn("%s reports fewer GPUs than configured (%s): it will be drained again as soon as slurmd registers", node, v.Reason.Text)
-	case v.Reason.Text != "" && !strings.HasPrefix(v.Reason.Text, ReasonPrefix):
+	case v.Reason.Text != "" && !strings.HasPrefix(v.Reason.Text, reasonPrefix):
 		p.warn("%s was drained by %s for %q: make sure that it is settled", node, author(v), v.Reason.Text)
 	}
 	if v.Has(fleet.FlagNotResponding) {

@@ -24,7 +24,7 @@ var verbs = map[actions.Verb]verb{
 	actions.Hold:      {slurm.OpHold, actions.Release, 30 * time.Second, noCheck, onJob((*planner).hold)},
 	actions.Release:   {slurm.OpRelease, actions.Hold, 30 * time.Second, noCheck, onJob((*planner).release)},
 	actions.Requeue:   {slurm.OpRequeue, "", 5 * time.Minute, noCheck, onJob((*planner).requeue)},
-	actions.Cancel:    {slurm.OpCancel, "", 2 * time.Minute, checkCancel, onJob((*planner).cancel)},
+	actions.Cancel:    {slurm.OpCancel, "", 2 * time.Minute, checkSignal, onJob((*planner).cancel)},
 	actions.Preempt:   {slurm.OpRequeue, "", 5 * time.Minute, checkPreempt, onJob((*planner).preempt)},
 	actions.Suspend:   {slurm.OpSuspend, actions.Unsuspend, 30 * time.Second, needOperator, onJob((*planner).suspend)},
 	actions.Unsuspend: {slurm.OpSuspend, actions.Suspend, 30 * time.Second, needOperator, onJob((*planner).unsuspend)},
