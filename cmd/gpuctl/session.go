@@ -134,7 +134,7 @@ func (s *session) build() error {
 			return fail(exitUsage, fmt.Errorf("cluster %s: %w", c.Name, err))
 		}
 		s.clients[c.Name] = client
-		srcs = append(srcs, slurmsource.New(slurmsource.Options{Name: c.Name, Cluster: c.Name, Client: client, Interval: time.Duration(c.Interval)}))
+		srcs = append(srcs, slurmsource.New(slurmsource.Options{Cluster: c.Name, Client: client, Log: logger, Interval: time.Duration(c.Interval)}))
 		backends[c.Name] = s.onNodes(c.Name, slurmactions.New(slurmactions.Options{Cluster: c.Name, Client: client, Operator: operator()}))
 	}
 	if len(srcs) == 0 {

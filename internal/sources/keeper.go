@@ -205,7 +205,7 @@ func (k *keeper) judge(now time.Time) {
 	st := &k.state
 	interval, speaksInTime := st.Interval, st.Interval > 0 // a watch may be silent for long
 	if !speaksInTime {
-		interval = k.opts.Interval
+		interval = usualInterval
 	}
 	failing := !st.ErrorSince.IsZero()
 	silence := now.Sub(st.LastSuccess)

@@ -18,12 +18,10 @@ type Store interface {
 // Options of a Supervisor. The zero value works.
 type Options struct {
 	Log *slog.Logger // nil: nothing is logged
-	// Interval is what a source is judged by that names none; 0 is DefaultInterval.
-	Interval time.Duration
 }
 
-// DefaultInterval is how often a source is expected to speak.
-const DefaultInterval = 10 * time.Second
+// usualInterval is what a source is judged by that names none.
+const usualInterval = 10 * time.Second
 
 // The back-off between two connections: doubled from the least to the most, with
 // jitter. Nobody's wish makes it shorter than the least.
@@ -45,9 +43,6 @@ type Supervisor struct {
 func NewSupervisor(store Store, opts Options, srcs ...Source) *Supervisor {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	if opts.Interval <= 0 {
-		opts.Interval = DefaultInterval
 	}
 	s := &Supervisor{}
 	for _, src := range srcs {

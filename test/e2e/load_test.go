@@ -53,7 +53,7 @@ func controllerLoad(b *testing.B, c *slurmtest.Cluster) []string {
 // watchAs runs one source over SSH as bob.
 func watchAs(ctx context.Context, b *testing.B, c *slurmtest.Cluster) {
 	store := fleet.NewStore(fleet.StoreOptions{})
-	src := slurmsource.New(slurmsource.Options{Name: "lab", Cluster: "lab", Client: slurm.New(transports(b, c, "bob")["ssh"])})
+	src := slurmsource.New(slurmsource.Options{Cluster: "lab", Client: slurm.New(transports(b, c, "bob")["ssh"])})
 	done := make(chan struct{})
 	go func() { defer close(done); _ = store.Run(ctx) }()
 	_ = sources.NewSupervisor(store, sources.Options{}, src).Run(ctx)

@@ -19,7 +19,7 @@ const interval = slurmsource.MinInterval
 func live(t *testing.T, way slurm.Transport) *fleet.Store {
 	t.Helper()
 	store := fleet.NewStore(fleet.StoreOptions{})
-	src := slurmsource.New(slurmsource.Options{Name: "lab", Cluster: "lab", Client: slurm.New(way), Interval: interval})
+	src := slurmsource.New(slurmsource.Options{Cluster: "lab", Client: slurm.New(way), Interval: interval})
 	keeper := sources.NewSupervisor(store, sources.Options{}, src)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{}, 2)

@@ -32,7 +32,7 @@ func (c *connection) poll(ctx context.Context) error {
 	c.interval = min(max(c.opts.Interval, costShare*cost), maxInterval)
 	jobs = c.history.add(jobs, start)
 	c.last = fleet.Update{
-		Source: c.opts.Name, At: start, Cluster: c.cluster(), Interval: c.interval, Cost: cost,
+		Source: c.opts.Cluster, At: start, Cluster: c.cluster(), Interval: c.interval, Cost: cost,
 		NotUnder: notUnderstood(views, jobs), Version: c.facts.Version,
 	}
 	u := c.last

@@ -27,8 +27,8 @@ import (
 
 // Bounds of the poll.
 const (
-	// DefaultInterval is the time between two polls of a quick slurmctld.
-	DefaultInterval = 10 * time.Second
+	// defaultInterval is the time between two polls of a quick slurmctld.
+	defaultInterval = 10 * time.Second
 	// MinInterval is the least time between two polls, whoever asks.
 	MinInterval = 2 * time.Second
 	maxInterval = 2 * time.Minute
@@ -40,11 +40,10 @@ const (
 
 // Options of a Source. Cluster and Client are needed.
 type Options struct {
-	Name    string // of the source; empty: that of the cluster
-	Cluster string // as the config names it
+	Cluster string // as the config names it; the source's name too
 	Client  *slurm.Client
 	Log     *slog.Logger // nil: nothing is logged
-	// Interval between polls; 0 is DefaultInterval, and none is below MinInterval.
+	// Interval between polls; 0 is defaultInterval, and none is below MinInterval.
 	Interval time.Duration
 }
 
@@ -71,12 +70,9 @@ var (
 // New returns the source.
 func New(opts Options) *Source {
 	if opts.Interval <= 0 {
-		opts.Interval = DefaultInterval
+		opts.Interval = defaultInterval
 	}
 	opts.Interval = max(opts.Interval, MinInterval)
-	if opts.Name == "" {
-		opts.Name = opts.Cluster
-	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -84,7 +80,7 @@ func New(opts Options) *Source {
 }
 
 // Name implements sources.Source.
-func (s *Source) Name() string { return s.opts.Name }
+func (s *Source) Name() string { return s.opts.Cluster }
 
 // Info implements sources.Source.
 func (s *Source) Info() sources.Info {

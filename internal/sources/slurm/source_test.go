@@ -173,7 +173,7 @@ func TestFullSetFirst(t *testing.T) {
 		after(time.Second)
 		u := r.full()[0]
 		if len(u.Views) != 2 || u.Views[0].Cluster != "ai" || len(u.Jobs) != 1 || u.Jobs[0].Key.Cluster != "ai" ||
-			u.Interval != DefaultInterval || u.Cost != 100*time.Millisecond || u.NotUnder != 1 || u.Version != "24.11.5" {
+			u.Interval != defaultInterval || u.Cost != 100*time.Millisecond || u.NotUnder != 1 || u.Version != "24.11.5" {
 			t.Errorf("%+v", u)
 		}
 		c := r.cluster()
@@ -228,7 +228,7 @@ func TestSlowControllerStretchesAndRecovers(t *testing.T) {
 		f.set(func() { f.cost = time.Millisecond })
 		after(45 * time.Second)
 		u = r.full()
-		if got := u[len(u)-1].Interval; got != DefaultInterval {
+		if got := u[len(u)-1].Interval; got != defaultInterval {
 			t.Errorf("a quick poll brings it back, got %s", got)
 		}
 	})
@@ -256,7 +256,7 @@ func TestC115_BusyIsNeverRetriedAtOnce(t *testing.T) {
 		}
 		f.set(func() { delete(f.fail, "jobs") })
 		after(3 * time.Minute)
-		if st := store.last; st.Status != fleet.SourceLive || st.Interval != DefaultInterval {
+		if st := store.last; st.Status != fleet.SourceLive || st.Interval != defaultInterval {
 			t.Errorf("%+v", st)
 		}
 		cancel()
