@@ -65,9 +65,8 @@ func (c *Cluster) startAccounting(ctx context.Context) error {
 	if err := c.waitUp(ctx, "slurmdbd", func() bool { return c.accepts(portAccounting) }); err != nil {
 		return err
 	}
-	users := strings.ReplaceAll(sacctmgrUsers, "CLUSTER", c.opts.Name)
 	return errors.Join(
-		c.write("users", "root", 0o644, users),
+		c.write("users", "root", 0o644, sacctmgrUsers),
 		c.sacctmgr(ctx, "add", "qos", limitedQOS),
 		c.sacctmgr(ctx, "load", "file="+c.path("etc", "users")),
 	)
@@ -78,7 +77,7 @@ func (c *Cluster) startAccounting(ctx context.Context) error {
 const limitedQOS = "gpulimit"
 
 // sacctmgrUsers is the accounts and the rights of the users, as sacctmgr(1) loads them.
-const sacctmgrUsers = `Cluster - 'CLUSTER':Fairshare=1:QOS='normal'
+const sacctmgrUsers = `Cluster - 'gpulab':Fairshare=1:QOS='normal'
 Parent - 'root'
 User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
 Account - 'research':Description='testbed':Organization='testbed':QOS='normal,gpulimit'

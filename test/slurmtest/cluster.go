@@ -22,11 +22,12 @@ const dirPrefix = "gpuctl-slurm-"
 
 // Cluster is a running Slurm cluster. Its methods are safe for concurrent use.
 type Cluster struct {
-	opts    Options
-	addr    string // the loopback address of everything
-	number  int    // 2205
-	version string
-	dbPass  string // slurmdbd's, during the bring-up
+	opts     Options
+	addr     string // the loopback address of everything
+	portBase int    // first of its block of ports
+	number   int    // 2205
+	version  string
+	dbPass   string // slurmdbd's, during the bring-up
 
 	unlocks []func()
 	reapers sync.WaitGroup // one goroutine for each daemon, until it ends
@@ -36,6 +37,7 @@ type Cluster struct {
 type state struct {
 	Options    Options
 	Addr       string
+	PortBase   int
 	Number     int
 	Version    string
 	Owner      int // pid; 0 when detached
@@ -68,7 +70,7 @@ func Open(dir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{opts: s.Options, addr: s.Addr, number: s.Number, version: s.Version}, nil
+	return &Cluster{opts: s.Options, addr: s.Addr, portBase: s.PortBase, number: s.Number, version: s.Version}, nil
 }
 
 func readState(dir string) (state, error) {
@@ -123,21 +125,17 @@ func (c *Cluster) reserve(ctx context.Context) (err error) {
 	if c.addr, err = hostAddr(); err != nil {
 		return err
 	}
+	var unlock func()
 	if c.opts.Nodes > bigNodes {
-		unlock, err := lock(ctx, "big")
-		if err != nil {
+		if unlock, err = lock(ctx, "big"); err != nil {
 			return err
 		}
 		c.unlocks = append(c.unlocks, unlock)
 	}
-	if c.opts.PortBase == 0 {
-		base, unlock, err := pickPorts(c.addr)
-		if err != nil {
-			return err
-		}
-		c.opts.PortBase = base
-		c.unlocks = append(c.unlocks, unlock)
+	if c.portBase, unlock, err = pickPorts(c.addr); err != nil {
+		return err
 	}
+	c.unlocks = append(c.unlocks, unlock)
 	return nil
 }
 
@@ -160,7 +158,7 @@ func (c *Cluster) layOut(context.Context) error {
 }
 
 func (c *Cluster) writeState() error {
-	s := state{Options: c.opts, Addr: c.addr, Number: c.number, Version: c.version}
+	s := state{Options: c.opts, Addr: c.addr, PortBase: c.portBase, Number: c.number, Version: c.version}
 	if !c.opts.Detached {
 		self, err := newProcess(os.Getpid())
 		if err != nil {
@@ -252,9 +250,6 @@ func (c *Cluster) Dir() string { return c.opts.Dir }
 
 // Conf is the path of slurm.conf, for SLURM_CONF.
 func (c *Cluster) Conf() string { return c.path("etc", "slurm.conf") }
-
-// Name is the ClusterName.
-func (c *Cluster) Name() string { return c.opts.Name }
 
 // Version is Slurm's, "22.05.8".
 func (c *Cluster) Version() string { return c.version }

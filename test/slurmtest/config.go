@@ -20,11 +20,10 @@ var slurmdbdConf string
 
 // confValues is what the templates name.
 type confValues struct {
-	Options
-	Host, Addr, NodeList, Partitions, DBPass      string
-	ControllerPort, AccountingPort, DBPort        int
-	FirstNodePort, LastNodePort, CoresPerSocket   int
-	MungeSocket, JWTKey, Etc, Run, Log, StateSave string
+	Host, Addr, NodeList, DBPass                    string
+	ControllerPort, AccountingPort, DBPort          int
+	FirstNodePort, LastNodePort                     int
+	MungeSocket, JWTKey, Spool, Run, Log, StateSave string
 }
 
 // makeDirs makes the folders, each with the owner that writes there.
@@ -67,7 +66,7 @@ func (c *Cluster) writeConfig() error {
 	}
 	slurm, err1 := render(slurmConf, v)
 	dbd, err2 := render(slurmdbdConf, v)
-	gres := fmt.Sprintf("NodeName=%s Name=gpu Type=%s File=%s[0-%d]\n", v.NodeList, v.GPUType, c.path("dev", "nvidia"), c.opts.GPUs-1)
+	gres := fmt.Sprintf("NodeName=%s Name=gpu Type=h100 File=%s[0-%d]\n", v.NodeList, c.path("dev", "nvidia"), gpusPerNode-1)
 	return errors.Join(err1, err2,
 		c.secret("munge", c.path("munge", "key"), 1024),
 		c.secret("slurm", v.JWTKey, 32),
@@ -85,14 +84,11 @@ func (c *Cluster) values() (confValues, error) {
 		return confValues{}, err
 	}
 	return confValues{
-		Options: c.opts, Host: host, Addr: c.addr,
-		NodeList: c.opts.nodeList(), Partitions: c.opts.partitionLines(),
-		DBPass:         c.dbPass,
+		Host: host, Addr: c.addr, NodeList: c.opts.nodeList(), DBPass: c.dbPass,
 		ControllerPort: c.port(portController), AccountingPort: c.port(portAccounting), DBPort: c.port(portDatabase),
 		FirstNodePort: c.port(portNodes), LastNodePort: c.port(portNodes) + c.opts.Nodes - 1,
-		CoresPerSocket: c.opts.CPUs / 2,
-		MungeSocket:    c.mungeSocket(), JWTKey: c.path("state", "jwt_hs256.key"),
-		Etc: c.path("etc"), Run: c.path("run"), Log: c.path("log"), StateSave: c.path("state"),
+		MungeSocket: c.mungeSocket(), JWTKey: c.path("state", "jwt_hs256.key"),
+		Spool: c.path("spool"), Run: c.path("run"), Log: c.path("log"), StateSave: c.path("state"),
 	}, nil
 }
 
@@ -122,7 +118,7 @@ func (c *Cluster) cgroupConf() string {
 // simulateGPUs makes the device files that gres.conf names. A plain file is refused;
 // a link to a character device is enough and needs no mknod.
 func (c *Cluster) simulateGPUs() error {
-	for i := range c.opts.GPUs {
+	for i := range gpusPerNode {
 		err := os.Symlink("/dev/null", c.path("dev", "nvidia"+strconv.Itoa(i)))
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err

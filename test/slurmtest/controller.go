@@ -58,7 +58,7 @@ func slurmd(node string) string { return "slurmd." + node }
 func (c *Cluster) waitNodes(ctx context.Context) error {
 	var last string
 	err := c.Wait(ctx, "the nodes to register", func() bool {
-		out, err := c.As(ctx, "root", "sinfo", "-hN", "-p", c.opts.Partitions[0].Name, "-o", "%N %T")
+		out, err := c.As(ctx, "root", "sinfo", "-hN", "-p", "low", "-o", "%N %T")
 		if err != nil {
 			out = err.Error()
 		}

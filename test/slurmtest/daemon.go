@@ -33,7 +33,7 @@ type daemon struct {
 	env  []string
 }
 
-func (c *Cluster) port(offset int) int { return c.opts.PortBase + offset }
+func (c *Cluster) port(offset int) int { return c.portBase + offset }
 
 // hostPort returns the address of a port of the cluster.
 func (c *Cluster) hostPort(offset int) string {
