@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -179,8 +180,8 @@ func (p priorityFlag) String() string {
 func (p priorityFlag) Type() string { return "number" }
 
 func (p priorityFlag) Set(s string) error {
-	var n int64
-	if _, err := fmt.Sscanf(s+"\n", "%d\n", &n); err != nil {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
 		return fmt.Errorf("%q is not a whole number", s)
 	}
 	*p.value = &n

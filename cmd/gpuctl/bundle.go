@@ -37,23 +37,18 @@ func writeArchive(path string, files []archived, at time.Time) (err error) {
 	return nil
 }
 
-// snapshotJSON is what get nodes and get jobs print, as one file.
-func (a *app) snapshotJSON(ctx context.Context) ([]byte, error) {
-	s, err := a.open(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
+// snapshotJSON is everything that get lists, one list after the other.
+func (s *session) snapshotJSON(ctx context.Context) ([]byte, error) {
 	snap, err := s.first(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	var out bytes.Buffer
+	var lists []list
 	for _, r := range resources() {
-		if err := printObject(&out, "json", listOf(&r, r.rows(snap, now), snap, now)); err != nil {
-			return nil, err
-		}
+		lists = append(lists, listOf(&r, r.rows(snap, now), snap, now))
 	}
-	return out.Bytes(), nil
+	var out bytes.Buffer
+	err = printObject(&out, "json", lists)
+	return out.Bytes(), err
 }

@@ -40,9 +40,9 @@ func (a *app) doctor(ctx context.Context, bundle string) error {
 	if err := s.build(); err != nil {
 		return err
 	}
-	defer func() { _ = s.pool.Close() }()
-	var report bytes.Buffer
-	out := io.MultiWriter(a.stdout, &report)
+	defer s.close()
+	var said bytes.Buffer
+	out := io.MultiWriter(a.stdout, &said)
 	fmt.Fprintln(out, versionText())
 	s.examineFiles(out)
 	sick := false
@@ -52,7 +52,7 @@ func (a *app) doctor(ctx context.Context, bundle string) error {
 		}
 	}
 	if bundle != "" {
-		if err := a.writeBundle(ctx, bundle, s, report.Bytes()); err != nil {
+		if err := s.writeBundle(ctx, bundle, said.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -65,18 +65,18 @@ func (a *app) doctor(ctx context.Context, bundle string) error {
 // examineFiles reports on the config, the audit log and the journal.
 func (s *session) examineFiles(w io.Writer) {
 	for _, f := range s.files {
-		finding(w, f.Err == nil, "config %s (%s): %s", f.Path, f.Why, f.State())
+		report(w, f.Err == nil, "config %s (%s): %s", f.Path, f.Why, f.State())
 	}
 	if err := s.audit.Ready(); err != nil {
-		finding(w, false, "audit log: %v; nothing can be done until it can be written", err)
+		report(w, false, "audit log: %v; nothing can be done until it can be written", err)
 	} else {
-		finding(w, true, "audit log %s can be written", s.config.Audit(os.Getenv))
+		report(w, true, "audit log %s can be written", s.config.Audit(os.Getenv))
 	}
 	if why := s.readOnly(); why != "" {
-		finding(w, true, "read-only: %s", why)
+		report(w, true, "read-only: %s", why)
 	}
 	for _, line := range s.unfinished() {
-		finding(w, false, "%s", line)
+		report(w, false, "%s", line)
 	}
 }
 
@@ -103,7 +103,7 @@ func examineCluster(ctx context.Context, w io.Writer, name string, client *slurm
 		h, err := t.Hello(hctx)
 		cancel()
 		if err != nil {
-			finding(w, false, "%s: %v", t.Via(), err)
+			report(w, false, "%s: %v", t.Via(), err)
 			well = false
 			continue
 		}
@@ -111,9 +111,9 @@ func examineCluster(ctx context.Context, w io.Writer, name string, client *slurm
 		if h.API != "" {
 			api = " over " + h.API
 		}
-		finding(w, true, "%s: Slurm %s%s, cluster %s, as %s (%s), %d ms", t.Via(), h.Version, api, h.Native, h.User, h.Role, time.Since(began).Milliseconds())
+		report(w, true, "%s: Slurm %s%s, cluster %s, as %s (%s), %d ms", t.Via(), h.Version, api, h.Native, h.User, h.Role, time.Since(began).Milliseconds())
 		if h.Skew > time.Second || h.Skew < -time.Second {
-			finding(w, false, "%s: its clock is %s off", t.Via(), h.Skew.Round(time.Second))
+			report(w, false, "%s: its clock is %s off", t.Via(), h.Skew.Round(time.Second))
 		}
 		examineRights(w, t, h)
 	}
@@ -142,8 +142,8 @@ func examineRights(w io.Writer, t slurm.Transport, h slurm.Hello) {
 	}
 }
 
-// finding is one line of the report.
-func finding(w io.Writer, well bool, format string, args ...any) {
+// report writes one line: what is well, or what is not.
+func report(w io.Writer, well bool, format string, args ...any) {
 	mark := "ok  "
 	if !well {
 		mark = "BAD "
@@ -157,12 +157,13 @@ const bundleName = "gpuctl-doctor"
 // writeBundle gathers what a bug report needs. The config names files, variables
 // and commands of tokens, never a token; raw records are left out, for users write
 // what they like into comments.
-func (a *app) writeBundle(ctx context.Context, path string, s *session, report []byte) error {
+func (s *session) writeBundle(ctx context.Context, path string, report []byte) error {
 	cfg, err := s.config.YAML()
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	snap, err := a.snapshotJSON(ctx)
+	s.start(ctx)
+	snap, err := s.snapshotJSON(ctx)
 	if err != nil {
 		snap = []byte(err.Error() + "\n")
 	}
@@ -174,6 +175,6 @@ func (a *app) writeBundle(ctx context.Context, path string, s *session, report [
 	if err := writeArchive(path, files, time.Now()); err != nil {
 		return fail(exitFailed, fmt.Errorf("bundle: %w", err))
 	}
-	fmt.Fprintf(a.stdout, "wrote %s\n", path)
+	fmt.Fprintf(s.app.stdout, "wrote %s\n", path)
 	return nil
 }

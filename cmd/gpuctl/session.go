@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -38,8 +37,8 @@ type session struct {
 	keeper  *sources.Supervisor
 	engine  *actions.Engine
 	audit   *audit.Log
-	agents  agents // nil: there are no node agents
-	cancel  context.CancelFunc
+	agents  agents             // nil: there are no node agents
+	cancel  context.CancelFunc // nil: not started
 	running sync.WaitGroup
 }
 
@@ -52,10 +51,15 @@ func (a *app) open(ctx context.Context, cluster string) (*session, error) {
 	if err := s.build(); err != nil {
 		return nil, err
 	}
+	s.start(ctx)
+	return s, nil
+}
+
+// start connects, until close.
+func (s *session) start(ctx context.Context) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.running.Go(func() { _ = s.store.Run(ctx) })
 	s.running.Go(func() { _ = s.keeper.Run(ctx) })
-	return s, nil
 }
 
 // load reads the config and connects nothing.
@@ -199,74 +203,6 @@ func (s *session) journalDir() string {
 	return filepath.Join(dir, "journal")
 }
 
-// first waits until every source has answered or failed once.
-func (s *session) first(ctx context.Context) (*fleet.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.app.patience)
-	defer cancel()
-	changes, stop := s.store.Subscribe()
-	defer stop()
-	for {
-		select {
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return s.store.Latest(), nil // with its sources still connecting, which the exit code tells
-			}
-			return nil, fail(exitFailed, context.Cause(ctx))
-		case snap := <-changes:
-			if settled(snap) {
-				return snap, nil
-			}
-		}
-	}
-}
-
-// factsPatience is how long a command that shows partitions or limits waits for
-// them: they are asked apart from the first poll.
-const factsPatience = 3 * time.Second
-
-// facts is first, with partitions and limits where they come soon.
-func (s *session) facts(ctx context.Context) (*fleet.Snapshot, error) {
-	snap, err := s.first(ctx)
-	if err != nil || hasFacts(snap) {
-		return snap, err
-	}
-	changes, stop := s.store.Subscribe()
-	defer stop()
-	late := time.After(factsPatience)
-	for !hasFacts(snap) {
-		select {
-		case <-ctx.Done():
-			return nil, fail(exitFailed, context.Cause(ctx))
-		case <-late:
-			return snap, nil
-		case snap = <-changes:
-		}
-	}
-	return snap, nil
-}
-
-// hasFacts reports that every live Slurm cluster told its partitions and limits, or
-// said that it does not.
-func hasFacts(snap *fleet.Snapshot) bool {
-	for i := range snap.Clusters {
-		c := &snap.Clusters[i]
-		src := snap.SourceOf(c.Name)
-		if c.Kind == fleet.Slurm && src != nil && src.Usable() && (len(c.Partitions) == 0 || len(c.QOS) == 0) && len(c.Notes) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func settled(snap *fleet.Snapshot) bool {
-	for i := range snap.Sources {
-		if snap.Sources[i].Status == fleet.SourceConnecting {
-			return false
-		}
-	}
-	return true
-}
-
 // jobDetail reads a job in full.
 func (s *session) jobDetail(ctx context.Context, cluster, id string) ([]slurm.JobDetail, error) {
 	client := s.clients[cluster]
@@ -282,18 +218,15 @@ func (s *session) jobDetail(ctx context.Context, cluster, id string) ([]slurm.Jo
 
 // close ends every connection and waits for what runs.
 func (s *session) close() {
-	s.cancel()
+	if s.cancel != nil {
+		s.cancel()
+	}
 	s.running.Wait()
 	_ = s.pool.Close()
 }
 
-// operator is the person at the keyboard, for drain reasons and the audit log.
+// operator is the person at the keyboard, for drain reasons.
 func operator() string {
-	if name := os.Getenv("SUDO_USER"); name != "" {
-		return name
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return os.Getenv("USER")
+	who := audit.Whoami(os.Getenv)
+	return cmp.Or(who.Sudo, who.User)
 }

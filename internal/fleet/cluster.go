@@ -29,6 +29,7 @@ type Cluster struct {
 	Reservations []Reservation
 	QOS          []QOS
 	Stats        *SchedulerStats // nil: not asked or not allowed
+	Accounting   bool            // it keeps accounting; without, it has no QOS and no history
 	// Notes says in words which of these could not be asked for, and why.
 	Notes []string
 }

@@ -45,7 +45,7 @@ var _ actions.Auditor = (*Log)(nil)
 
 // Open returns the log in dir, kept for the person at this keyboard. Nothing is
 // touched before the first use.
-func Open(dir string) *Log { return &Log{dir: dir, who: whoami(os.Getenv)} }
+func Open(dir string) *Log { return &Log{dir: dir, who: Whoami(os.Getenv)} }
 
 // Ready implements actions.Auditor.
 func (l *Log) Ready() error {

@@ -198,7 +198,7 @@ func TestTouched(t *testing.T) {
 
 func TestWhoami(t *testing.T) {
 	env := map[string]string{"SSH_CONNECTION": "10.0.0.5 50000 10.0.0.1 22", "SUDO_USER": "bob"}
-	w := whoami(func(k string) string { return env[k] })
+	w := Whoami(func(k string) string { return env[k] })
 	if w.User == "" || w.From != "10.0.0.5" || w.Sudo != "bob" {
 		t.Errorf("%+v", w)
 	}

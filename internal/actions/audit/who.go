@@ -34,8 +34,8 @@ func (w Who) String() string {
 	return s
 }
 
-// whoami asks the operating system, and the environment for what only it knows.
-func whoami(getenv func(string) string) Who {
+// Whoami asks the operating system, and the environment for what only it knows.
+func Whoami(getenv func(string) string) Who {
 	w := Who{User: userName(getenv), Sudo: getenv("SUDO_USER"), TTY: terminal()}
 	w.Host, _ = os.Hostname() // empty: not told
 	w.From, _, _ = strings.Cut(getenv("SSH_CONNECTION"), " ")

@@ -119,7 +119,7 @@ func (s *Source) greet(t slurm.Transport, h slurm.Hello) {
 	f := &s.facts
 	f.Name, f.Kind, f.Version, f.Native = s.opts.Cluster, fleet.Slurm, h.Version, h.Native
 	f.Identity = fleet.Identity{User: h.User, Role: h.Role, Via: t.Via()}
-	f.Offset, f.Skew = h.Offset, h.Skew
+	f.Offset, f.Skew, f.Accounting = h.Offset, h.Skew, h.Accounting
 }
 
 func (s *Source) hello(ctx context.Context) (slurm.Transport, slurm.Hello, error) {

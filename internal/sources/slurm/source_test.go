@@ -177,7 +177,7 @@ func TestFullSetFirst(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 		c := r.cluster()
-		if len(c.Partitions) != 1 || len(c.Reservations) != 1 || len(c.QOS) != 1 || c.Stats == nil || c.Identity.User != "gpuop" || c.Identity.Via != "fake" {
+		if len(c.Partitions) != 1 || len(c.Reservations) != 1 || len(c.QOS) != 1 || c.Stats == nil || c.Identity.User != "gpuop" || c.Identity.Via != "fake" || !c.Accounting {
 			t.Errorf("the slower facts follow at once: %+v", c)
 		}
 		if i := s.Info(); i.Kind != "slurm" || i.Via != "fake" || i.Cluster != "ai" || s.Name() != "ai" {
@@ -402,7 +402,7 @@ func TestNoAccountingIsNotAsked(t *testing.T) {
 	f.noAcct = true
 	running(t, f, func(t *testing.T, _ *Source, r *record) {
 		after(time.Minute)
-		if f.count("qos", "accounting") != 0 || len(r.cluster().Notes) != 0 {
+		if f.count("qos", "accounting") != 0 || len(r.cluster().Notes) != 0 || r.cluster().Accounting {
 			t.Errorf("%v", r.cluster().Notes)
 		}
 	})
