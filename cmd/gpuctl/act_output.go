@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -132,7 +133,7 @@ func printPlan(w io.Writer, p *actions.Plan) {
 	printNotes(w, p)
 	if len(p.Steps) > 0 {
 		say(w, "confirm %s", confirmWords(p))
-		say(w, "wait    at most %s for the read-back", planTimeout(p))
+		say(w, "wait    at most %s for the read-back", p.Timeout.Round(time.Second))
 	}
 }
 
