@@ -37,7 +37,7 @@ func (a *app) console(ctx context.Context) error {
 		JobDetail: s.jobSections, NodeDetail: s.nodeSections, JobLog: s.jobLog, Audit: s.auditSections,
 		Guards: s.guards(), Production: s.production(), ReadOnly: s.readOnly(), OpenRuns: s.unfinished(),
 		Prefs: prefs, SavePrefs: savePrefs(s.config), Themes: userThemes(),
-		ASCII: a.ascii || s.config.ASCII, NoColor: a.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
+		ASCII: a.ascii || s.config.ASCII || narrowCharset(os.Getenv), NoColor: a.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
 	})
 	if err != nil {
 		return fail(exitFailed, fmt.Errorf("console: %w", err))
@@ -46,6 +46,17 @@ func (a *app) console(ctx context.Context) error {
 		err = errors.Join(err, runs[i].Close())
 	}
 	return fail(exitFailed, err)
+}
+
+// narrowCharset reports a locale whose characters are not those of UTF-8. Where none
+// is set, nothing is known: terminals of today have UTF-8.
+func narrowCharset(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToUpper(getenv(name)); locale != "" {
+			return !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+		}
+	}
+	return false
 }
 
 func (s *session) refreshAll() {

@@ -190,3 +190,18 @@ func TestC125_NoHomeToWriteIn(t *testing.T) {
 		}
 	}
 }
+
+func TestC102_LocaleWithoutUTF8(t *testing.T) {
+	for _, c := range []struct {
+		all, ctype, lang string
+		want             bool
+	}{
+		{"C", "", "en_US.UTF-8", true}, {"", "", "POSIX", true}, {"", "", "en_US.ISO-8859-1", true}, {"", "C.UTF-8", "C", false},
+		{"", "", "de_DE.utf8", false}, {"", "", "", false}, {"en_US.UTF-8", "C", "C", false}, {"", "", "en_US", true},
+	} {
+		env := map[string]string{"LC_ALL": c.all, "LC_CTYPE": c.ctype, "LANG": c.lang}
+		if got := narrowCharset(func(k string) string { return env[k] }); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

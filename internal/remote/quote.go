@@ -10,8 +10,9 @@ import (
 const maxCommand = 128<<10 - 1
 
 // Quote makes one command line of argv that every POSIX shell takes apart into the
-// same words again. Single quotes are all it uses, so csh-like shells read it too,
-// except for words with "!" or a line feed; fish differs for backslashes.
+// same words again, and fish too. Single quotes are all it uses, with quotes and
+// backslashes outside of them, so csh-like shells read it as well, except for words
+// with a line feed.
 func Quote(argv []string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", fmt.Errorf("%w: no command", ErrInput)
@@ -43,8 +44,10 @@ func quoteWord(s string) string {
 	return quoted(s)
 }
 
+// quoted keeps backslashes out of the quotes: fish takes "\'" inside for a quote, and
+// would run what follows.
 func quoted(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(s) + "'"
 }
 
 func needsQuote(r rune) bool {

@@ -30,11 +30,15 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
-// The words are the same under every shell that is installed here. Words with "!",
-// line feeds (csh) and backslashes (fish) are left out, as documented.
+// The words are the same under every shell that is installed here. Words with line
+// feeds (csh) are left out, as documented. The path of a job's output is a word that
+// its user chose.
 func TestQuoteUnderOtherShells(t *testing.T) {
-	words := []string{"a b", "it's", "$HOME", "*", "~", "=ls", "A=b", "a;b", "%i|%T", "", "#x", "{a,b}", "^a", "[x]"}
-	line, err := Quote(append([]string{"printf", "%s,"}, words...))
+	words := []string{
+		"a b", "it's", "$HOME", "*", "~", "=ls", "A=b", "a;b", "%i|%T", "", "#x", "{a,b}", "^a", "[x]", "bang!",
+		`\`, `end\`, `\\`, `x\'y`, `\'; echo pwned; '`, `/home/bob/\'$(echo pwned)\'`, `a\nb`, "`id`", `"q"`,
+	}
+	line, err := Quote(append([]string{"/usr/bin/printf", "%s,"}, words...))
 	if err != nil {
 		t.Fatal(err)
 	}
