@@ -119,6 +119,7 @@ func backoff(failures int) time.Duration {
 // wait waits d, or less when somebody wishes it; never less than the least back-off.
 func (w *watch) wait(ctx context.Context, d time.Duration) {
 	least := min(d, minBackoff)
+	wish := w.source.hurried() // before the least wait: a wish during it counts
 	select {
 	case <-ctx.Done():
 		return
@@ -127,6 +128,6 @@ func (w *watch) wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d - least):
-	case <-w.source.hurried():
+	case <-wish:
 	}
 }
