@@ -246,3 +246,13 @@ func TestPasswordIsNeverSent(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A key that is not there is named when there is no other.
+func TestC114_OnlyKeyIsNotThere(t *testing.T) {
+	s := newServer(t, newKey(t, "ed25519").PublicKey())
+	h := s.host("/nonexistent/id")
+	err := newPool(t, Options{}).Conn(h).Connect(t.Context())
+	if !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "/nonexistent/id (not there)") {
+		t.Errorf("got %v", err)
+	}
+}

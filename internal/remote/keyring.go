@@ -136,12 +136,15 @@ func (k *keyring) openAgent(ctx context.Context, socket string) []identity {
 // whether the agent has it.
 func (k *keyring) readFiles(paths []string) []identity {
 	var ids []identity
+	var missing []string
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		switch {
 		case os.IsNotExist(err):
 			if pub := readPublic(path + ".pub"); pub != nil {
 				ids = append(ids, identity{name: path, key: pub})
+			} else {
+				missing = append(missing, path)
 			}
 			continue
 		case err != nil:
@@ -153,6 +156,9 @@ func (k *keyring) readFiles(paths []string) []identity {
 		} else {
 			ids = append(ids, id)
 		}
+	}
+	if len(ids) == 0 && len(missing) > 0 {
+		k.skip("%s (not there)", strings.Join(missing, ", "))
 	}
 	return ids
 }

@@ -19,6 +19,9 @@ type answer struct {
 	Status   []remark // refusals of single jobs: newer servers put them here and nowhere else
 	Pings    []ping
 	Records  int // how many were handed to the decoder
+	// Listed: the list was there, however short. Without it there is no answer: a
+	// gateway's own words are JSON too.
+	Listed bool
 }
 
 // meta says who answered.
@@ -90,10 +93,13 @@ func (a *answer) records(dec *json.Decoder, each func(raw json.RawMessage)) erro
 	if err != nil {
 		return undecodable(err)
 	}
-	if t == json.Delim('{') {
+	switch t {
+	case json.Delim('{'):
+		a.Listed = true
 		return a.single(dec, each)
-	}
-	if t != json.Delim('[') { // null, or a word: no records
+	case json.Delim('['):
+		a.Listed = true
+	default: // null, or a word: no list
 		return nil
 	}
 	for dec.More() {
@@ -140,6 +146,9 @@ func expect(dec *json.Decoder, want json.Delim) error {
 		return undecodable(err)
 	}
 	if t != want {
+		if t == nil {
+			t = "null"
+		}
 		return fmt.Errorf("JSON has %v where %q belongs: %w", t, want.String(), ErrDecode)
 	}
 	return nil

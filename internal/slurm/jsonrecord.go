@@ -242,8 +242,16 @@ func parseNum(s string) (number, bool) {
 	return number{n: n, told: true}, true
 }
 
-// count reads a number that is 0 when not told.
-func (r record) count(names ...string) int { return int(r.num(names...).or(0)) }
+// count reads a number of things, which is 0 when not told. What cannot be one is
+// noted and counts as not told.
+func (r record) count(names ...string) int {
+	n := r.num(names...).or(0)
+	if n < 0 || n > math.MaxInt32 {
+		r.note(names[0], strconv.AppendInt(nil, n, 10))
+		return 0
+	}
+	return int(n)
+}
 
 // maxEpoch is the end of the year 9999: what is later is no time.
 const maxEpoch = 253402300799

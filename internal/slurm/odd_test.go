@@ -1,8 +1,12 @@
 package slurm
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -175,4 +179,157 @@ func TestC06_NodesCutShort(t *testing.T) {
 			t.Errorf("cut at %d: %d nodes, %v", cut, len(views), err)
 		}
 	}
+}
+
+// gatewayREST answers every list with the same body; the version is known.
+func gatewayREST(t *testing.T, handler http.HandlerFunc) Transport {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	tr, err := NewREST(RESTOptions{URL: srv.URL, APIVersion: "v0.0.42"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tr.(*rest).http.CloseIdleConnections)
+	return tr
+}
+
+// What stands between us and slurmrestd answers for it. Nothing of that is a fleet
+// without jobs, and each is told in one sentence.
+func TestC31_AnswersThatAreNotSlurmrestds(t *testing.T) {
+	const asJSON, asHTML = "application/json", "text/html; charset=utf-8"
+	for _, c := range []struct {
+		status     int
+		kind, body string
+		want       error
+	}{
+		{200, asHTML, "<html><body>Please log in</body></html>", ErrDecode},
+		{200, asJSON, "<html><body>Please log in</body></html>", ErrDecode},
+		{200, "", "", ErrDecode},
+		{200, asJSON, "", ErrDecode},
+		{200, asJSON, "{}", ErrDecode},
+		{200, asJSON, `{"message":"token required"}`, ErrDecode},
+		{200, asJSON, `{"jobs":null}`, ErrDecode},
+		{200, asJSON, `{"jobs":"none"}`, ErrDecode},
+		{200, asJSON, `{"jobs":7}`, ErrDecode},
+		{200, asJSON, `null`, ErrDecode},
+		{200, asJSON, `[]`, ErrDecode},
+		{200, asJSON, `"jobs"`, ErrDecode},
+		{200, asJSON, `{"jobs":[{"job_id":1}`, ErrDecode},
+		{200, asJSON, `{"jobs":[{"job_id":1,]}`, ErrDecode},
+		{200, asJSON, strings.Repeat("[", 100_000), ErrDecode},
+		{200, asJSON, `{"jobs":` + strings.Repeat("[", 100_000), ErrDecode},
+		{200, asJSON, "{\"jobs\":[{\"job_id\":\x00}]}", ErrDecode},
+		{302, asHTML, "<a>", ErrUnreachable},
+		{500, asHTML, "<html>", nil},
+		{502, asHTML, "<html>", ErrUnreachable},
+		{503, asJSON, `{"message":"upstream is away"}`, ErrUnreachable},
+		{504, "", "", ErrBusy},
+		{429, asJSON, "{}", ErrBusy},
+		{401, asJSON, `{"error":"x"}`, ErrAuth},
+		{403, asHTML, "", ErrDenied},
+	} {
+		tr := gatewayREST(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			w.Header().Set("Location", "https://login.example/?secret=1")
+			w.WriteHeader(c.status)
+			_, _ = io.WriteString(w, c.body)
+		})
+		jobs, err := tr.Jobs(t.Context())
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || len(jobs) > 0 {
+			t.Errorf("%d %s %.40q: %d jobs, %v", c.status, c.kind, c.body, len(jobs), err)
+			continue
+		}
+		if text := err.Error(); strings.Contains(text, "\n") || strings.Contains(text, "<html") || strings.Contains(text, "secret") || len(text) > 400 {
+			t.Errorf("%d %.40q is told as %q", c.status, c.body, text)
+		}
+	}
+}
+
+// A mark before the JSON, compression, line ends of another system and things
+// nobody asked for are no harm.
+func TestC26_WrappingsOfJSON(t *testing.T) {
+	body := "{\r\n\"meta\": null, \"x\": [1e400, {\"jobs\": 5}],\r\n\"jobs\": [ {\"job_id\": 7, \"job_state\": [\"RUNNING\"], \"name\": \"a\"} ]\r\n}\r\n\x00junk"
+	for name, send := range map[string]func(http.ResponseWriter){
+		"plain": func(w http.ResponseWriter) { _, _ = io.WriteString(w, body) },
+		"BOM":   func(w http.ResponseWriter) { _, _ = io.WriteString(w, "\ufeff"+body) },
+		"gzip": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, body)
+			_ = z.Close()
+		},
+		"byte by byte": func(w http.ResponseWriter) {
+			for i := range len(body) {
+				_, _ = io.WriteString(w, body[i:i+1])
+				w.(http.Flusher).Flush()
+			}
+		},
+	} {
+		tr := gatewayREST(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			send(w)
+		})
+		if jobs, err := tr.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].ID != "7" || jobs[0].Base != "RUNNING" {
+			t.Errorf("%s: %+v, %v", name, jobs, err)
+		}
+	}
+}
+
+// Every field of a record may hold anything: the record stays, and so do the others.
+func TestC05_AnyValueInAnyField(t *testing.T) {
+	odd := []string{
+		`null`, `true`, `""`, `"x"`, `-5`, `0`, `4294967294`, `18446744073709551615`, `1e300`, `99999999999999999999999`, `[]`, `[null]`,
+		`[[["x"]]]`, `{}`, `{"set":true}`, `{"set":true,"infinite":false,"number":-7}`, `{"set":"yes","number":{"set":true,"number":3}}`, `"\u0000\ud800"`,
+	}
+	for _, kind := range []struct {
+		list   string
+		fields []string
+		decode func(io.Reader) (int, []string, error)
+	}{
+		{"jobs", []string{
+			"job_state", "array_job_id", "array_task_id", "array_task_string", "het_job_id", "het_job_offset", "name", "user_name", "nodes",
+			"node_count", "cpus", "submit_time", "start_time", "end_time", "time_limit", "restart_cnt", "requeue", "priority", "exit_code",
+			"tres_alloc_str", "tres_req_str", "tres_per_node", "tasks", "job_resources", "state_description", "state_reason", "features", "partition",
+		}, func(r io.Reader) (int, []string, error) {
+			v, _, err := decodeJobs(r)
+			return len(v), jobIDs(v), err
+		}},
+		{"nodes", []string{
+			"state", "state_flags", "gres", "gres_used", "tres", "tres_used", "cpus", "alloc_cpus", "real_memory", "alloc_memory", "free_mem",
+			"active_features", "partitions", "boot_time", "cpu_load", "reason", "reason_set_by_user", "reason_changed_at", "address", "version",
+		}, func(r io.Reader) (int, []string, error) {
+			v, _, err := decodeNodes(r)
+			var names []string
+			for i := range v {
+				g, c := v[i].GPUs, v[i].CPUs
+				if g.Total < 0 || g.Allocated < 0 || g.Allocated > g.Total || c.Total < 0 || c.Allocated < 0 {
+					return 0, nil, errors.New("a count that is none")
+				}
+				names = append(names, v[i].Node)
+			}
+			return len(v), names, err
+		}},
+	} {
+		for _, field := range kind.fields {
+			for _, value := range odd {
+				text := `{"` + kind.list + `":[{"job_id":1,"name":"one","` + field + `":` + value + `},{"job_id":2,"name":"two","job_state":"RUNNING","state":"idle"}]}`
+				n, ids, err := kind.decode(strings.NewReader(text))
+				if err != nil || n != 2 || ids[1] != "2" && ids[1] != "two" {
+					t.Errorf("%s=%s: %d records %q, %v", field, value, n, ids, err)
+				}
+			}
+		}
+	}
+}
+
+func jobIDs(jobs []fleet.Job) []string {
+	var ids []string
+	for i := range jobs {
+		if j := &jobs[i]; j.NodeCount < 0 || j.CPUs < 0 || j.GPUs.Wanted < 0 || j.Restarts < 0 || j.Base == "" {
+			return []string{"", "a count that is none: " + j.ID}
+		}
+		ids = append(ids, jobs[i].ID)
+	}
+	return ids
 }

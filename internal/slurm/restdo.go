@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -139,6 +140,10 @@ func (t *rest) build(ctx context.Context, q request, tok string) (*http.Request,
 // read hands the JSON of an answer to read, within the size cap. What is not JSON
 // is slurmrestd's own plain text, and becomes an error.
 func (t *rest) read(resp *http.Response, read func(io.Reader) (answer, error)) (answer, error) {
+	if to, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
+		return answer{}, fmt.Errorf("%w: HTTP %d to %s://%s: redirects are not followed; is there a gateway that wants a login?",
+			ErrUnreachable, resp.StatusCode, to.Scheme, to.Host)
+	}
 	if !strings.Contains(resp.Header.Get("Content-Type"), "json") {
 		const most = 4096
 		text, err := io.ReadAll(io.LimitReader(resp.Body, most))
@@ -147,7 +152,10 @@ func (t *rest) read(resp *http.Response, read func(io.Reader) (answer, error)) (
 		}
 		return answer{}, plainError(resp.StatusCode, strings.TrimSpace(string(text)))
 	}
-	body := &capped{r: resp.Body, left: t.most, most: t.most}
+	body := bufio.NewReader(&capped{r: resp.Body, left: t.most, most: t.most})
+	if mark, err := body.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = body.Discard(3) // a byte order mark, which some gateways add
+	}
 	return read(body)
 }
 

@@ -18,12 +18,15 @@ import (
 func fetch[T any](ctx context.Context, t *rest, q request, decode func(io.Reader) (T, answer, error)) (T, error) {
 	var out T
 	q.method = http.MethodGet
-	_, err := t.do(ctx, q, func(r io.Reader) (answer, error) {
+	a, err := t.do(ctx, q, func(r io.Reader) (answer, error) {
 		var a answer
 		var err error
 		out, a, err = decode(r)
 		return a, err
 	})
+	if err == nil && !a.Listed && len(a.Errors) == 0 {
+		err = fmt.Errorf("%s: %w: it has not what was asked for; is that slurmrestd?", q, ErrDecode)
+	}
 	if err != nil {
 		var none T
 		return none, err
