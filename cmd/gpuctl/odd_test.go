@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gpuctl/gpuctl/internal/fleet"
 )
 
 // fakeSlurm puts commands first in PATH that print what they are given, and a home
@@ -202,6 +205,19 @@ func TestC102_LocaleWithoutUTF8(t *testing.T) {
 		env := map[string]string{"LC_ALL": c.all, "LC_CTYPE": c.ctype, "LANG": c.lang}
 		if got := narrowCharset(func(k string) string { return env[k] }); got != c.want {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// Clocks that disagree make no negative times.
+func TestC20_NoNegativeTimes(t *testing.T) {
+	now := time.Now()
+	for _, j := range []*fleet.Job{
+		{Base: "COMPLETED", Started: now, Ended: now.Add(-time.Hour)}, {Base: "RUNNING", Started: now.Add(14 * time.Hour)},
+		{Base: "PENDING", Started: now.Add(14 * time.Hour)}, {Base: "COMPLETING", Started: now.AddDate(300, 0, 0)},
+	} {
+		if got := elapsed(j, now); strings.HasPrefix(got, "-") && got != "-" {
+			t.Errorf("%s: %s", j.Base, got)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func elapsed(j *fleet.Job, now time.Time) string {
 	case j.Started.IsZero() || j.Waiting():
 		return words.None
 	case !j.Ended.IsZero() && j.Done():
-		return words.Span(j.Ended.Sub(j.Started))
+		return words.Span(max(0, j.Ended.Sub(j.Started)))
 	}
 	return words.Age(now, j.Started)
 }

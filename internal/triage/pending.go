@@ -100,7 +100,10 @@ func wanted(j *fleet.Job) string {
 	case j.GPUs.Wanted > 1:
 		return fmt.Sprintf("waits for %d GPUs", j.GPUs.Wanted)
 	}
-	return fmt.Sprintf("waits for %d nodes", max(1, j.NodeCount))
+	if j.NodeCount > 1 {
+		return fmt.Sprintf("waits for %d nodes", j.NodeCount)
+	}
+	return "waits for 1 node"
 }
 
 // room tells how many GPUs its queues could give away now.

@@ -81,6 +81,9 @@ func notUnderstood(s *fleet.Snapshot) []fleet.Finding {
 		}
 		f := finding(RuleNotUnderstood, fleet.Info, fleet.KindSource, src.Cluster, src.Name)
 		f.Title = fmt.Sprintf("%d records of %s hold something not understood", src.NotUnder, src.Name)
+		if src.NotUnder == 1 {
+			f.Title = fmt.Sprintf("1 record of %s holds something not understood", src.Name)
+		}
 		f.Evidence = odd[src.Cluster]
 		f.Advice = "they are shown as far as they go; please report them, with the version"
 		if src.Version != "" {
