@@ -74,8 +74,15 @@ func (c *column[T]) natural() int {
 	if c.Max > 0 && !c.NeverCut {
 		w = min(w, max(c.Max, c.Min))
 	}
+	if c.first && c.room > 0 {
+		w = min(w, c.room)
+	}
 	return w
 }
+
+// roomOfFirst is the most that the first column takes of a width: one long name leaves
+// room for what there is to say.
+func roomOfFirst(width int) int { return max(width*3/5, 24) }
 
 // least is the width below which the column is dropped. Without a Min it is not
 // shortened at all: a number cut short is another number.
@@ -97,6 +104,7 @@ type placed[T any] struct {
 // start, the least important give way; scrolled sideways, the last ones do.
 func (t *Table[T]) layout(chosen []*column[T], width int) []placed[T] {
 	var cols []placed[T]
+	chosen[0].room = roomOfFirst(width)
 	for i, c := range chosen {
 		if i == 0 || i > t.left {
 			cols = append(cols, placed[T]{column: c, at: i, width: c.natural()})

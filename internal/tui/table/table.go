@@ -74,8 +74,9 @@ type Table[T any] struct {
 
 type column[T any] struct {
 	Column[T]
-	first  bool // names the row: cut only when it is all there is
+	first  bool // names the row: cut last, at roomOfFirst
 	widest int  // of the cells drawn so far
+	room   int  // of the first column, at the width drawn
 }
 
 // item is a row with its key, worked out once, and its place as given.

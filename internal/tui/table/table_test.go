@@ -345,3 +345,15 @@ func BenchmarkView(b *testing.B) {
 		tb.View(200, 50)
 	}
 }
+
+// One name of 300 characters must not push what is said of every row off the screen.
+func TestC08_LongNameLeavesRoom(t *testing.T) {
+	rows := fleet(5)
+	rows[0].name = strings.Repeat("x", 300)
+	view := ansi.Strip(newTable(t, rows).View(80, 8))
+	for _, want := range []string{"STATE", "MIXED+DRAIN", "gpu-node002"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("%s is not in\n%s", want, view)
+		}
+	}
+}
