@@ -24,9 +24,13 @@ func main() {
 
 // run is main with its surroundings as arguments. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(&app{stdout: stdout, stderr: stderr})
+	out := &output{w: stdout}
+	root := newRoot(&app{stdout: out, stderr: stderr})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if out.err != nil { // what was not printed was not done
+		err = fail(exitFailed, out.err)
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -40,4 +44,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	return e.code
+}
+
+// output remembers that something could not be printed: on a full disk a list is not
+// a short list.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }

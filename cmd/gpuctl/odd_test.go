@@ -221,3 +221,19 @@ func TestC20_NoNegativeTimes(t *testing.T) {
 		}
 	}
 }
+
+// A list that could not be written is not a list.
+func TestC115_OutputThatTakesNothing(t *testing.T) {
+	fakeSlurm(t, map[string]string{"scontrol": scontrolScript, "squeue": prints(queueOf("train")), "sacctmgr": "", "sacct": "", "sdiag": ""})
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, line := range []string{"get jobs", "get jobs -o name", "get jobs -o json", "describe node gn1", "version", "config path", "help"} {
+		var errs bytes.Buffer
+		if code := run(t.Context(), strings.Fields(line), full, &errs); code != exitFailed || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("%s: exit %d, %s", line, code, &errs)
+		}
+	}
+}
