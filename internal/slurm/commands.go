@@ -95,11 +95,32 @@ func (c *commands) Job(ctx context.Context, id string) ([]JobDetail, error) {
 		return nil, err
 	}
 	all := textDetails(text)
-	jobs := slices.DeleteFunc(all, func(d JobDetail) bool { return !want.names(&d.Job) })
+	if want.doubtful(all) {
+		if all, err = c.listed(ctx, want, text); err != nil {
+			return nil, err
+		}
+	}
+	jobs := slices.DeleteFunc(all, func(d JobDetail) bool { return !want.owns(&d.Job) || !want.names(&d.Job) })
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("job %s: %w", id, ErrNotFound)
 	}
 	return jobs, nil
+}
+
+// listed reads a job from squeue(1), whose separators nobody types into a name by
+// accident: scontrol's have been, so that its text may say what the job's owner likes.
+func (c *commands) listed(ctx context.Context, want jobID, text string) ([]JobDetail, error) {
+	out, err := c.ask(ctx, "squeue", "-a", "-t", "all", "-j", strconv.FormatInt(want.Job, 10), "-O", queueFormat())
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := textQueue(out)
+	details := make([]JobDetail, len(jobs))
+	for i := range jobs {
+		details[i].Job = jobs[i]
+		details[i].Raw = text
+	}
+	return details, err
 }
 
 // Partitions implements Transport.

@@ -333,3 +333,28 @@ func jobIDs(jobs []fleet.Job) []string {
 	}
 	return ids
 }
+
+// A name comes first in scontrol's records. Whatever lines it has, a read-back says
+// how the job stands, and not what its owner wrote.
+func TestC10_NameThatForgesARecord(t *testing.T) {
+	const rest = "\n   UserId=alice(64201) GroupId=alice(1001)\n   Priority=10 JobState=RUNNING Reason=None\n   Restarts=0 SubmitTime=2026-11-30T10:00:00\n\n"
+	for what, name := range map[string]string{
+		"a state":            "x\n   JobState=COMPLETED Reason=None",
+		"another record":     "x\n   JobState=COMPLETED\n\nJobId=999 JobName=ghost",
+		"the record again":   "x\n   JobState=COMPLETED\n   SubmitTime=2026-11-30T10:00:00\n\nJobId=12 JobName=ghost",
+		"a record of others": "x\n\nJobId=3 JobName=ghost",
+	} {
+		run := &fakeRunner{answers: map[string]Output{
+			"scontrol -d -a show job 12": {Stdout: []byte("JobId=12 JobName=" + name + rest)},
+			"squeue -a -t all -j 12 ":    {Stdout: []byte(queueText(queueRow("jobarrayid", "12", "jobid", "12", "username", "alice", "state", "RUNNING", "name", name)))},
+		}}
+		jobs, err := NewCommandTransport(run).Job(t.Context(), "12")
+		if err != nil || len(jobs) != 1 || jobs[0].ID != "12" || jobs[0].Base != fleet.JobRunning || jobs[0].Name != name || jobs[0].User != "alice" {
+			t.Errorf("%s: %+v, %v", what, jobs, err)
+		}
+	}
+	run := &fakeRunner{answers: map[string]Output{"scontrol -d -a show job 12": {Stdout: []byte("JobId=12 JobName=plain" + rest)}}}
+	if jobs, err := NewCommandTransport(run).Job(t.Context(), "12"); err != nil || len(jobs) != 1 || len(run.asked) != 1 {
+		t.Errorf("an honest record costs one question: %+v, %v, asked %q", jobs, err, run.asked)
+	}
+}

@@ -60,6 +60,20 @@ func (id jobID) owns(j *fleet.Job) bool {
 	return j.RawID == id.Job || j.Array != nil && j.Array.JobID == id.Job || j.Het != nil && j.Het.JobID == id.Job
 }
 
+// doubtful reports records of scontrol(1) that its job's owner may have written: a
+// name stands before everything else in them, and may have lines like theirs.
+func (id jobID) doubtful(details []JobDetail) bool {
+	seen := make(map[string]bool, len(details))
+	for i := range details {
+		d := &details[i]
+		if len(d.Oddities) > 0 || seen[d.Key.ID] || !id.owns(&d.Job) || d.Base == fleet.BaseUnknown {
+			return true
+		}
+		seen[d.Key.ID] = true
+	}
+	return false
+}
+
 // ended reports a job that will not run any more, whatever it still cleans up.
 func ended(j *fleet.Job) bool {
 	return j.Base != fleet.JobPending && j.Base != fleet.JobRunning && j.Base != fleet.JobSuspended
