@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -14,8 +15,11 @@ const reasonPrefix = "gpuctl:"
 
 func checkDrain(p *planner) {
 	needAdministrator(p)
-	if strings.TrimSpace(p.req.Options.Reason) == "" {
+	switch reason := oneLine(p.req.Options.Reason); {
+	case reason == "":
 		p.block(actions.BlockInput, "draining needs a reason (Slurm refuses without one): add --reason TEXT")
+	case len(reason) > maxReason:
+		p.block(actions.BlockInput, fmt.Sprintf("the reason has %d bytes, more than the %d that may be", len(reason), maxReason))
 	}
 	if prog := p.hello.Config["HealthCheckProgram"]; prog != "" && prog != "(null)" {
 		p.plan.UndoneBy = append(p.plan.UndoneBy,
@@ -23,15 +27,26 @@ func checkDrain(p *planner) {
 	}
 }
 
+// maxReason is more than anybody reads, and less than a command takes.
+const maxReason = 32 << 10
+
+// oneLine is what a terminal shows of a text, on one line: what it does not show, or
+// would act on, and bytes that are no UTF-8 are left out.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
+	}), " ")
+}
+
 // drainReason is the text Slurm shows: prefix, person, words, ticket. One line.
 func (p *planner) drainReason() string {
-	text := strings.Join(strings.Fields(p.req.Options.Reason), " ")
+	text := oneLine(p.req.Options.Reason)
 	who := p.operator
 	if who == "" {
 		who = p.hello.User
 	}
 	r := reasonPrefix + who + ": " + strings.TrimSpace(strings.TrimPrefix(text, reasonPrefix+who+":"))
-	if t := strings.TrimSpace(p.req.Options.Ticket); t != "" {
+	if t := oneLine(p.req.Options.Ticket); t != "" {
 		r += " [" + t + "]"
 	}
 	return r

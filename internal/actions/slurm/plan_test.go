@@ -55,6 +55,19 @@ func TestDrainRefusals(t *testing.T) {
 	h.wantBlocked(h.plan(actions.Drain, actions.Options{Reason: "x"}, "gn1"), actions.BlockVersion, "v0.0.38")
 }
 
+// A reason is what people read on one line, whatever was pasted into it.
+func TestC10_ReasonOfAnything(t *testing.T) {
+	h := newHarness(t, fleet.RoleAdministrator)
+	p := h.plan(actions.Drain, actions.Options{Reason: "a\r\nb\x1b]0;t\x07\u202ec\xffd\u009be \"q\" \\ ünï 日本\t", Ticket: "T\n1"}, "gn1")
+	h.wantClear(p)
+	if got := p.Steps[0].Args["reason"]; got != "gpuctl:carol: a b ]0;t c d e \"q\" \\ ünï 日本 [T 1]" {
+		t.Errorf("reason %q", got)
+	}
+	h.wantBlocked(h.plan(actions.Drain, actions.Options{Reason: "\x1b\u202e\n \xff"}, "gn1"), actions.BlockInput, "--reason")
+	h.wantBlocked(h.plan(actions.Drain, actions.Options{Reason: strings.Repeat("r", 200_000)}, "gn1"), actions.BlockInput, "200000 bytes")
+	h.wantClear(h.plan(actions.Drain, actions.Options{Reason: strings.Repeat("r", 10_000)}, "gn1"))
+}
+
 func TestC112_DrainNamesTheHealthCheckThatMayUndoIt(t *testing.T) {
 	h := newHarness(t, fleet.RoleAdministrator)
 	h.fake.hello.Config["HealthCheckProgram"] = "/usr/sbin/nhc"
