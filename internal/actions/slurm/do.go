@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -45,11 +46,23 @@ var calls = map[string]call{
 	opResume: {slurm.OpSuspend, func(ctx context.Context, t slurm.Transport, s actions.Step) error {
 		return t.Resume(ctx, s.Args["id"])
 	}},
-	opStartNow:  jobUpdate(func(actions.Step) (slurm.JobChange, error) { return slurm.JobChange{StartNow: true}, nil }),
+	opStartNow:  {slurm.OpUpdateJob, startNow},
 	opExclude:   jobUpdate(excludeChange),
 	opPriority:  jobUpdate(priorityChange),
 	opTimeLimit: jobUpdate(func(s actions.Step) (slurm.JobChange, error) { return slurm.JobChange{TimeLimit: s.Args["want"]}, nil }),
 	opPartition: jobUpdate(func(s actions.Step) (slurm.JobChange, error) { return slurm.JobChange{Partition: s.Args["value"]}, nil }),
+}
+
+// startNow lifts a job's begin time, once the time is over that the step leaves before.
+func startNow(ctx context.Context, t slurm.Transport, s actions.Step) error {
+	if after, err := time.ParseDuration(s.Args["after"]); err == nil {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(after):
+		}
+	}
+	return t.UpdateJob(ctx, s.Args["id"], slurm.JobChange{StartNow: true})
 }
 
 func jobUpdate(change func(actions.Step) (slurm.JobChange, error)) call {

@@ -1,10 +1,13 @@
 package slurm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -61,6 +64,28 @@ func TestRequeueIsNeverSentTwice(t *testing.T) {
 	if err := h.b.Do(t.Context(), step); err != nil || len(h.fake.sent) != 1 {
 		t.Fatalf("sent again: %v, %v", h.fake.sent, err)
 	}
+}
+
+// A job that starts in the second in which it was killed is lost.
+func TestRequeuedJobIsNotStartedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, fleet.RoleOperator, job("1", fleet.JobRunning), job("2", fleet.JobPending, because("JobHeldUser")))
+		began := time.Now()
+		step := h.plan(actions.Requeue, actions.Options{Now: true}, "1").Steps[1]
+		if err := h.b.Do(t.Context(), step); err != nil || time.Since(began) != restartPause || len(h.fake.sent) != 1 {
+			t.Errorf("sent %v after %s, %v", h.fake.sent, time.Since(began), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := h.b.Do(ctx, step); err == nil || len(h.fake.sent) != 1 {
+			t.Errorf("sent %v, %v", h.fake.sent, err)
+		}
+		h.fake.sent, began = nil, time.Now()
+		step = h.plan(actions.Release, actions.Options{Now: true}, "2").Steps[1]
+		if err := h.b.Do(t.Context(), step); err != nil || time.Since(began) != 0 {
+			t.Errorf("a job that was only held need not wait: %s, %v", time.Since(began), err)
+		}
+	})
 }
 
 func TestRequeueHoldsOnlyOnceTheJobHasLeft(t *testing.T) {

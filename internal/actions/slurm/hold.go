@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
@@ -78,7 +79,7 @@ func (p *planner) release(t actions.Target, j *fleet.Job) {
 	needs := p.excludeStep(t, j, nil)
 	needs = p.releaseStep(t, j, needs)
 	if p.req.Options.Now {
-		p.startNowStep(t, j, needs)
+		p.startNowStep(t, j, needs, 0)
 	}
 }
 
@@ -91,10 +92,15 @@ func (p *planner) releaseStep(t actions.Target, j *fleet.Job, needs []int) []int
 	})}
 }
 
-func (p *planner) startNowStep(t actions.Target, j *fleet.Job, needs []int) {
+// startNowStep lifts the begin time of a job, after a wait where one is given.
+func (p *planner) startNowStep(t actions.Target, j *fleet.Job, needs []int, after time.Duration) {
 	id := sendID(j)
+	name, args := "let "+j.ID+" start now", map[string]string{"id": id}
+	if after > 0 {
+		name, args["after"] = "let "+j.ID+" start, after "+after.String(), after.String()
+	}
 	p.step(actions.Step{
-		Name: "let " + j.ID + " start now", Op: opStartNow, Target: t, Needs: needs, Args: map[string]string{"id": id},
+		Name: name, Op: opStartNow, Target: t, Needs: needs, Args: args,
 		Command: fmt.Sprintf("scontrol update jobid=%s starttime=now", quote(id)),
 		Expect:  "it no longer waits for its begin time",
 	})

@@ -10,7 +10,7 @@ const (
 	opRelease    = "release"
 	opExclude    = "exclude"   // args: nodes, folded
 	opRequeue    = "requeue"   // args: hold, restarts (before)
-	opStartNow   = "start-now" //
+	opStartNow   = "start-now" // args: after (a duration; may be missing)
 	opCancel     = "cancel"    // args: signal (empty, TERM or KILL)
 	opSignal     = "signal"    // args: signal, batch
 	opGrace      = "grace"     // wait only; args: restarts (before)

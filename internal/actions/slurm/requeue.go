@@ -2,10 +2,17 @@ package slurm
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/gpuctl/gpuctl/internal/actions"
 	"github.com/gpuctl/gpuctl/internal/fleet"
 )
+
+// restartPause is left between the end of a run and the start of the next. A slurmd
+// takes a job that is started in the second in which it was killed for the killed run
+// ("Job credential revoked"), and slurmctld then fails the job for good: that is what
+// Slurm's own wait of two minutes is for.
+const restartPause = 5 * time.Second
 
 // requeue stops a job and puts it back into the queue under the same id.
 func (p *planner) requeue(t actions.Target, j *fleet.Job) {
@@ -70,6 +77,6 @@ func (p *planner) requeueSteps(t actions.Target, j *fleet.Job, needs []int) {
 		needs = p.releaseStep(t, j, needs)
 	}
 	if o.Now {
-		p.startNowStep(t, j, needs)
+		p.startNowStep(t, j, needs, restartPause)
 	}
 }
