@@ -199,8 +199,14 @@ func TestC102_LocaleWithoutUTF8(t *testing.T) {
 		all, ctype, lang string
 		want             bool
 	}{
-		{"C", "", "en_US.UTF-8", true}, {"", "", "POSIX", true}, {"", "", "en_US.ISO-8859-1", true}, {"", "C.UTF-8", "C", false},
-		{"", "", "de_DE.utf8", false}, {"", "", "", false}, {"en_US.UTF-8", "C", "C", false}, {"", "", "en_US", true},
+		{"C", "", "en_US.UTF-8", true},
+		{"", "", "POSIX", true},
+		{"", "", "en_US.ISO-8859-1", true},
+		{"", "C.UTF-8", "C", false},
+		{"", "", "de_DE.utf8", false},
+		{"", "", "", false},
+		{"en_US.UTF-8", "C", "C", false},
+		{"", "", "en_US", true},
 	} {
 		env := map[string]string{"LC_ALL": c.all, "LC_CTYPE": c.ctype, "LANG": c.lang}
 		if got := narrowCharset(func(k string) string { return env[k] }); got != c.want {
@@ -213,8 +219,10 @@ func TestC102_LocaleWithoutUTF8(t *testing.T) {
 func TestC20_NoNegativeTimes(t *testing.T) {
 	now := time.Now()
 	for _, j := range []*fleet.Job{
-		{Base: "COMPLETED", Started: now, Ended: now.Add(-time.Hour)}, {Base: "RUNNING", Started: now.Add(14 * time.Hour)},
-		{Base: "PENDING", Started: now.Add(14 * time.Hour)}, {Base: "COMPLETING", Started: now.AddDate(300, 0, 0)},
+		{Base: "COMPLETED", Started: now, Ended: now.Add(-time.Hour)},
+		{Base: "RUNNING", Started: now.Add(14 * time.Hour)},
+		{Base: "PENDING", Started: now.Add(14 * time.Hour)},
+		{Base: "COMPLETING", Started: now.AddDate(300, 0, 0)},
 	} {
 		if got := elapsed(j, now); strings.HasPrefix(got, "-") && got != "-" {
 			t.Errorf("%s: %s", j.Base, got)

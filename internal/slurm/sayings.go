@@ -120,18 +120,17 @@ func classOf(text string) error {
 // answered nothing, or complained of something known.
 func verdict(argv []string, out Output) error {
 	slurms, said := complaints(string(out.Stderr))
+	class := classOf(slurms)
 	if out.Exit == 0 {
+		if slurms == "" || class == nil && len(out.Stdout) > 0 {
+			return nil
+		}
 		said = slurms
 	}
-	class := classOf(slurms)
-	if class == nil {
-		class = classOf(said)
-	}
-	switch {
-	case out.Exit == 0 && (said == "" || class == nil && len(out.Stdout) > 0):
-		return nil
-	case said == "" && !strings.Contains(string(out.Stdout), fieldSep):
+	if said == "" && !strings.Contains(string(out.Stdout), fieldSep) {
 		said = strings.TrimSpace(string(out.Stdout))
+	}
+	if class == nil {
 		class = classOf(said)
 	}
 	if said == "" {
