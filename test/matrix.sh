@@ -1,6 +1,6 @@
 #!/bin/bash
 # matrix.sh SUITE: runs the tests against a real Slurm with the Slurm of another Debian
-# suite (trixie: 24.11, forky: newer), in a chroot. Needs root on Debian. The chroot is
+# suite (trixie: 24.11, forky: newer), in a chroot; RUN=REGEXP runs some. Needs root on Debian. The chroot is
 # kept for the next run; make clean removes it. Mounts are private to this process.
 set -euo pipefail
 
@@ -52,12 +52,12 @@ exec unshare --mount --propagation private bash -c '
   mount --bind /run/lock "$root/run/lock" # ports are shared with the clusters outside
   cd "$root"
   exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-    ${http_proxy:+http_proxy=$http_proxy} ${https_proxy:+https_proxy=$https_proxy} GPUCTL_BINARY=/opt/gpuctl/gpuctl \
+    ${http_proxy:+http_proxy=$http_proxy} ${https_proxy:+https_proxy=$https_proxy} GPUCTL_BINARY=/opt/gpuctl/gpuctl "RUN=${RUN:-.}" \
     bash -euo pipefail -c "
       cd /opt/gpuctl
       ./slurm-testbed install
       slurmctld -V
-      ./slurmtest.test -test.v -test.short ${RUN:+-test.run $RUN}
-      ./e2e.test -test.v -test.timeout 20m ${RUN:+-test.run $RUN}
+      ./slurmtest.test -test.v -test.short -test.run \"\$RUN\"
+      ./e2e.test -test.v -test.timeout 20m -test.run \"\$RUN\"
     "
 ' matrix "$root" | awk -f test/summary.awk
